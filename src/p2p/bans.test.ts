@@ -2,6 +2,7 @@ import { networkInterfaces } from 'node:os'
 import { multiaddr } from '@multiformats/multiaddr'
 import { describe, expect, it, onTestFinished, vi } from 'vitest'
 import { startTcpProxy } from '../../testnet/links/tcpProxy.ts'
+import { errorWith } from '../lib/testUtils/errorWith.ts'
 import { until } from '../lib/testUtils/until.ts'
 import { settableClock } from './testUtils/clocks.ts'
 import { keptInTest, nodeInTest, rawPeerInTest } from './testUtils/inTest.ts'
@@ -29,7 +30,7 @@ describe('a ban for a score', () => {
     expect(dump).toMatchObject({ bannedPeers: [], timeBans: { peers: [raw.peerId], ips: [] } })
     expect(await test.node.peerStats()).toMatchObject({ banned: 0, timeBanned: 1 })
     const [ban] = await test.node.bans()
-    expect(ban?.reason).toMatch(/^score -\d+\.\d\d is below -100: invalid messages on v3 \(last: snappy-damaged\)$/)
+    expect(ban?.reason).toMatch(/-\d+\.\d\d .*-100.*\bv3\b.*snappy-damaged/)
     const [report] = await test.node.peerScore(raw.peerId)
     expect(report).toMatchObject({ blocked: false, ban: { reason: ban?.reason } })
     expect(report?.causes.rejections[0]).toMatchObject({ reason: 'snappy-damaged', count: 6, topics: [3] })
@@ -69,7 +70,7 @@ describe('a ban for a score', () => {
     await first.node.stop()
     const test = await nodeInTest({ ...kept, ban: { enabled: false, threshold: 1, durationMs: 1 } })
     const dialled = test.node.connectPeer(`/ip4/127.0.0.1/tcp/1/p2p/${raw.peerId}`)
-    await expect(dialled).rejects.toThrow('our own block list, --p2p.allow or ban refuses it')
+    await expect(dialled).rejects.toMatchObject({ code: 'dial-failed', details: { reason: 'blocked-by-us' } })
     await test.node.unblockPeer(raw.peerId)
     expect((await unbanOf(test, raw.peerId))?.reason).toBe('lifted')
     expect(await test.metric('p2p_peer_unbans')).toBe(1)
@@ -141,7 +142,7 @@ describe('an allow-list', () => {
   it('accepts and dials no other peer', async () => {
     const [guest, unlisted] = await Promise.all([nodeInTest(), nodeInTest()])
     const test = await nodeInTest({ allow: [guest.node.peerId, '10.0.0.0/8'] })
-    await expect(test.node.connectPeer(unlisted.address)).rejects.toThrow('--p2p.allow')
+    await expect(test.node.connectPeer(unlisted.address)).rejects.toThrow(errorWith('dial-failed', '--p2p.allow'))
     await unlisted.node.connectPeer(test.address).catch(() => {})
     await guest.node.connectPeer(test.address)
     await until('the guest', () => test.node.connectedPeers().length > 0)

@@ -52,10 +52,13 @@ describe('connectPeer', () => {
     const id = someId()
     await expect(node.connectPeer(`/ip4/127.0.0.1/tcp/${CLOSED_PORT}/p2p/${id}`)).rejects.toMatchObject({
       code: 'dial-failed',
-      message: expect.stringMatching(`^failed to dial: failed to dial ${id}: connection refused: `),
+      message: expect.stringContaining(id),
       details: { reason: 'refused' },
     })
-    await expect(node.connectPeer(`/dns4/nobody.invalid/tcp/9222/p2p/${id}`)).rejects.toThrow('does not resolve')
+    await expect(node.connectPeer(`/dns4/nobody.invalid/tcp/9222/p2p/${id}`)).rejects.toMatchObject({
+      code: 'dial-failed',
+      details: { reason: 'name-not-found' },
+    })
   })
 
   it('rejects for a peer that refuses us right after the handshake, known to us or not', async () => {

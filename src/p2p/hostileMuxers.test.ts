@@ -133,12 +133,15 @@ describe('the multiplexer', () => {
     await endedBecause('tiny frames')
   })
 
-  it.each([0, 1])('closes the connection of a peer that sends GOAWAY with reason %i and stays connected', async (reason) => {
-    const connection = await connect()
-    muxerOf(connection).sendFrame({ type: GO_AWAY, flag: 0, streamID: 0, length: reason })
-    await isClosed(connection)
-    await until('its history', async () => (await victims().count(hostile().peerId, 'disconnected', 'by-peer')) > 0)
-  })
+  it.each([0, 1])(
+    'closes the connection of a peer that sends GOAWAY with reason %i and stays connected',
+    async (reason) => {
+      const connection = await connect()
+      muxerOf(connection).sendFrame({ type: GO_AWAY, flag: 0, streamID: 0, length: reason })
+      await isClosed(connection)
+      await until('its history', async () => (await victims().count(hostile().peerId, 'disconnected', 'by-peer')) > 0)
+    },
+  )
 
   it('ignores a late ping answer', async () => {
     const connection = await connect()

@@ -1,7 +1,8 @@
 import { randomBytes } from 'node:crypto'
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
-import { describeError, UsageError } from '../lib/errors.ts'
+import { describeError } from '../lib/errors.ts'
+import { errorWith } from '../lib/testUtils/errorWith.ts'
 import { until } from '../lib/testUtils/until.ts'
 import { P2pError } from './base/errors.ts'
 import type { P2pOptions } from './base/options.ts'
@@ -41,10 +42,7 @@ describe('gossip', () => {
     const block = testBlock(config)
     const error = await node.publish(block).catch((thrown: unknown) => thrown)
     expect(error).toBeInstanceOf(P2pError)
-    expect(error).toMatchObject({
-      code: 'no-signer',
-      message: `cannot publish payload ${block.payload.blockHash}: the node has no signer (--p2p.sequencer.key or --signer.endpoint)`,
-    })
+    expect(error).toEqual(errorWith('no-signer', block.payload.blockHash, '--p2p.sequencer.key', '--signer.endpoint'))
   })
 
   it('is counted in the metrics', async () => {
@@ -82,23 +80,22 @@ describe('gossip', () => {
 describe('start options', () => {
   const remoteSigner = { endpoint: 'http://127.0.0.1:1', address: SEQUENCER_ADDRESS, headers: {} }
 
-  it.each<[Partial<P2pOptions>, string]>([
-    [{ staticPeers: ['1.2.3.4:9222'] }, '--p2p.static: bad peer address: failed to parse multiaddr "1.2.3.4:9222"'],
-    [{ staticPeers: ['/ip4/1.2.3.4/tcp/9222'] }, '--p2p.static: bad peer address: /ip4/1.2.3.4/tcp/9222 has no /p2p/'],
-    [{ listenIp: 'localhost' }, '--p2p.listen.ip: localhost is not an IP address'],
-    [{ ipColocationExempt: ['10.0.0.0'] }, '--p2p.score.ip-exempt: invalid CIDR address: 10.0.0.0'],
-    [{ advertiseIp: 'no-such-host.invalid', advertiseTcpPort: 9222 }, 'cannot resolve --p2p.advertise.ip'],
-    [{ listenIp: 'fe80::1%lo' }, '--p2p.listen.ip: fe80::1%lo is not an IP address'],
-    [{ advertiseIp: 'fe80::1%lo' }, '--p2p.advertise.ip: fe80::1%lo is neither an IP address nor a host name'],
-    [{ security: ['none', 'noise'] }, 'cannot mix secure transport protocols'],
-    [{ peerStorePath: '' }, "use 'memory'"],
-    [{ remoteSigner }, 'remote signer http://127.0.0.1:1 cannot be used (--signer.endpoint)'],
-    [{ remoteSigner, sequencerKey: SEQUENCER_KEY }, 'cannot specify both a private key and a remote signer'],
-  ])('refuses %o, and holds no file open then', async (options, message) => {
+  it.each<[Partial<P2pOptions>, string[]]>([
+    [{ staticPeers: ['1.2.3.4:9222'] }, ['--p2p.static', '1.2.3.4:9222']],
+    [{ staticPeers: ['/ip4/1.2.3.4/tcp/9222'] }, ['--p2p.static', '/ip4/1.2.3.4/tcp/9222', '/p2p/']],
+    [{ listenIp: 'localhost' }, ['--p2p.listen.ip', 'localhost']],
+    [{ ipColocationExempt: ['10.0.0.0'] }, ['--p2p.score.ip-exempt', '10.0.0.0']],
+    [{ advertiseIp: 'no-such-host.invalid', advertiseTcpPort: 9222 }, ['--p2p.advertise.ip', 'no-such-host.invalid']],
+    [{ listenIp: 'fe80::1%lo' }, ['--p2p.listen.ip', 'fe80::1%lo']],
+    [{ advertiseIp: 'fe80::1%lo' }, ['--p2p.advertise.ip', 'fe80::1%lo']],
+    [{ security: ['none', 'noise'] }, ['--p2p.security']],
+    [{ peerStorePath: '' }, ['--p2p.peerstore.path', 'memory']],
+    [{ remoteSigner }, ['--signer.endpoint', 'http://127.0.0.1:1']],
+    [{ remoteSigner, sequencerKey: SEQUENCER_KEY }, ['--p2p.sequencer.key', '--signer.endpoint']],
+  ])('refuses %o, and holds no file open then', async (options, named) => {
     const peerStorePath = join(await folderInTest(), 'store')
     const error = await startTestNode({ peerStorePath, ...options }).catch((thrown: unknown) => thrown)
-    expect(error).toBeInstanceOf(UsageError)
-    expect(String(error)).toContain(message)
+    expect(error).toEqual(errorWith('usage', ...named))
     await nodeInTest({ peerStorePath })
   })
 
@@ -106,9 +103,7 @@ describe('start options', () => {
     const { address } = await nodeInTest()
     const port = tcpPortOf(address)
     const error = await startTestNode({ listenTcpPort: port }).catch((thrown: unknown) => thrown)
-    expect(error).toBeInstanceOf(UsageError)
-    expect(describeError(error)).toMatch(
-      new RegExp(`^cannot listen for peers on .*127\\.0\\.0\\.1:${port}.*: the port is in use by another program$`),
-    )
+    expect(error).toEqual(errorWith('usage', `127.0.0.1:${port}`))
+    expect(describeError(error)).not.toContain('\n')
   })
 })

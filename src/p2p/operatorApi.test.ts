@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs'
 import { describe, expect, it } from 'vitest'
-import { DecodeError } from '../lib/errors.ts'
+import { errorWith } from '../lib/testUtils/errorWith.ts'
 import { until } from '../lib/testUtils/until.ts'
 import { keptInTest, nodeInTest } from './testUtils/inTest.ts'
 import { networkInTest } from './testUtils/network.ts'
@@ -61,16 +61,13 @@ describe('block lists', () => {
 
   it("refuse invalid ids, IPs and subnets, and the node's own id", async () => {
     const { node } = await nodeInTest()
-    await expect(node.blockPeer('xx')).rejects.toBeInstanceOf(DecodeError)
     for (const text of ['xx', '16Uiu2', `${node.peerId}x`]) {
-      await expect(node.blockPeer(text)).rejects.toThrow(
-        'failed to parse peer ID: expected a whole one, such as 16Uiu2',
-      )
+      await expect(node.blockPeer(text)).rejects.toThrow(errorWith('decode'))
     }
-    await expect(node.blockPeer(node.peerId)).rejects.toThrow('this is the peer id of the node itself')
+    await expect(node.blockPeer(node.peerId)).rejects.toThrow(errorWith('own-peer-id'))
     expect(await node.listBlockedPeers()).toEqual([])
-    await expect(node.blockAddr('zz')).rejects.toThrow('invalid IP address: zz')
-    await expect(node.blockSubnet('10.0.0.0')).rejects.toThrow('invalid CIDR address: 10.0.0.0')
+    await expect(node.blockAddr('zz')).rejects.toThrow(errorWith('decode', 'zz'))
+    await expect(node.blockSubnet('10.0.0.0')).rejects.toThrow(errorWith('decode', '10.0.0.0'))
     await expect(node.unblockPeer(node.peerId)).resolves.toBeUndefined()
     await expect(node.unblockAddr('1.2.3.4')).resolves.toBeUndefined()
     const unknown = '16Uiu2HAm7y9oecxCZUMduLgP2vdBRgeUKRkSnYUd7yR2UNrn5YYc'
@@ -96,15 +93,13 @@ describe('connecting by hand', () => {
   })
 
   it.each([
-    ['bad', 'bad peer address: failed to parse multiaddr "bad": must begin with /'],
-    ['/ip4/127.0.0.1/tcp/1', 'bad peer address: /ip4/127.0.0.1/tcp/1 has no /p2p/ part'],
-    ['/ip4/999.0.0.1/tcp/1', 'bad peer address: '],
-    ['/ip4/127.0.0.1/tcp/1/p2p/16Uiu2', 'bad peer address: failed to parse peer ID: '],
-  ])('refuses %s and names the problem', async (text, message) => {
+    ['bad', '"bad"'],
+    ['/ip4/127.0.0.1/tcp/1', '/ip4/127.0.0.1/tcp/1 '],
+    ['/ip4/999.0.0.1/tcp/1', '999.0.0.1'],
+    ['/ip4/127.0.0.1/tcp/1/p2p/16Uiu2', 'peer ID'],
+  ])('refuses %s and names the problem', async (text, named) => {
     const { node } = await nodeInTest()
-    const error = await node.connectPeer(text).catch((thrown: unknown) => thrown)
-    expect(error).toMatchObject({ code: 'bad-peer-address' })
-    expect(String(error)).toContain(message)
+    await expect(node.connectPeer(text)).rejects.toThrow(errorWith('bad-peer-address', named))
   })
 
   it('refuses to dial itself', async () => {
@@ -145,7 +140,7 @@ it("self, peers and peerStats return op-node's shapes", async () => {
   const all = await a.node.peers(false)
   expect(Object.keys(all.peers).sort()).toEqual([a.node.peerId, b?.node.peerId].sort())
   expect(JSON.parse(JSON.stringify(all))).toEqual(all)
-  await expect(a.node.discoveryTable()).rejects.toThrow('discovery disabled')
+  await expect(a.node.discoveryTable()).rejects.toThrow(errorWith('discovery-disabled'))
   expect((await a.node.self()).ENR).toBe('')
 })
 

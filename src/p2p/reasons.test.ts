@@ -1,5 +1,6 @@
 import { multiaddr } from '@multiformats/multiaddr'
 import { describe, expect, it } from 'vitest'
+import { errorWith } from '../lib/testUtils/errorWith.ts'
 import { until } from '../lib/testUtils/until.ts'
 import { blocksTopic } from './base/topics.ts'
 import { keptInTest, nodeInTest, rawPeerInTest } from './testUtils/inTest.ts'
@@ -154,8 +155,8 @@ describe('the score of a peer', () => {
 
   it('refuses an invalid peer id, and returns an empty report for an unknown peer', async () => {
     const node = await nodeInTest()
-    await expect(node.node.peerScore('xx')).rejects.toThrow('peer')
-    await expect(node.node.peerHistory('xx')).rejects.toThrow('peer')
+    await expect(node.node.peerScore('xx')).rejects.toThrow(errorWith('decode'))
+    await expect(node.node.peerHistory('xx')).rejects.toThrow(errorWith('decode'))
     const unknown = await startRaw()
     const [report] = await node.node.peerScore(unknown.peerId)
     expect(report).toMatchObject({ connected: false, total: 0, ban: null, forecastHorizonS: 0 })

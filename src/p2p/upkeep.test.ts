@@ -37,7 +37,7 @@ it('saves bans after a full disk accepts writes again', async () => {
   upkeep.start()
   await mkdir(`${path}.tmp`)
   access.lists.banPeer(PEER, { expiryMs: 3_600_000, reason: 'test' })
-  await expect(access.save()).rejects.toThrow('EISDIR')
+  await expect(access.save()).rejects.toMatchObject({ code: 'EISDIR' })
   await rm(`${path}.tmp`, { recursive: true })
 
   await clock.advance(16_000)

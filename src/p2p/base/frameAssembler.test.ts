@@ -1,5 +1,6 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
+import { errorWith } from '../../lib/testUtils/errorWith.ts'
 import { propertyRuns } from '../../lib/testUtils/propertyRuns.ts'
 import { frameRpc } from '../hostile/rpcCodec.ts'
 import { throwsOnly } from '../testUtils/throwsOnly.ts'
@@ -73,13 +74,13 @@ describe('createFrameAssembler', () => {
     expect(() => assembler.next()).toThrow(FrameError)
     const endless = createFrameAssembler(LIMITS)
     endless.push(new Uint8Array(6).fill(0xff))
-    expect(() => endless.next()).toThrow('more than five bytes')
+    expect(() => endless.next()).toThrow(errorWith('oversized-rpc'))
   })
 
   it('limits unread frames', () => {
     const assembler = createFrameAssembler({ maxFrameBytes: 1_000, maxBacklogBytes: 2_000 })
     assembler.push(new Uint8Array(1_999).fill(1))
-    expect(() => assembler.push(Uint8Array.of(1, 1))).toThrow(FrameError)
+    expect(() => assembler.push(Uint8Array.of(1, 1))).toThrow(errorWith('backlog', 2_000))
   })
 
   it('assembles a frame from single bytes in at most twice its size', () => {

@@ -170,31 +170,37 @@ describe('IPv6', () => {
   const hasIp6 = Object.values(networkInterfaces()).some((list) => list?.some(({ address }) => address === '::1'))
   const enode6Of = (record: NodeRecord): string => enodeAt(record, record.udpPort, '[::1]')
 
-  it.skipIf(!hasIp6)('nodes with IPv6 only find each other and announce IPv6 (skipped where loopback has no ::1)', async () => {
-    const boot = await start([], { listenIp: '::1' })
-    const a = await start([boot.record.text], { listenIp: '::1' })
-    const b = await start([enode6Of(boot.record)], { listenIp: '::1' })
-    await until('b has found a', () => b.found.some(({ nodeId }) => nodeId === a.record.nodeId))
-    expect(a.record).toMatchObject({
-      ip: '::1',
-      tcpPort: 4006,
-      udpPort: a.discovery.listeningPort(),
-      alsoAt: undefined,
-    })
-  })
+  it.skipIf(!hasIp6)(
+    'nodes with IPv6 only find each other and announce IPv6 (skipped where loopback has no ::1)',
+    async () => {
+      const boot = await start([], { listenIp: '::1' })
+      const a = await start([boot.record.text], { listenIp: '::1' })
+      const b = await start([enode6Of(boot.record)], { listenIp: '::1' })
+      await until('b has found a', () => b.found.some(({ nodeId }) => nodeId === a.record.nodeId))
+      expect(a.record).toMatchObject({
+        ip: '::1',
+        tcpPort: 4006,
+        udpPort: a.discovery.listeningPort(),
+        alsoAt: undefined,
+      })
+    },
+  )
 
-  it.skipIf(!hasIp6)('a node with IPv4 and IPv6 learns and announces both addresses (skipped where loopback has no ::1)', async () => {
-    const [boot, boot6] = [await start([]), await start([], { listenIp: '::1' })]
-    const a = await start([enodeAt(boot.record), enode6Of(boot6.record)], { listenIp: '::' })
-    const record = (): NodeRecord => parseRecord(a.discovery.localEnr())
-    await until('both addresses', () => record().alsoAt !== undefined)
-    const udpPort = a.discovery.listeningPort()
-    expect(record()).toMatchObject({
-      ip: '127.0.0.1',
-      tcpPort: 4000,
-      udpPort,
-      alsoAt: { ip: '::1', tcpPort: 4006, udpPort },
-    })
-    expect(record().sequence).toBeGreaterThan(a.record.sequence)
-  })
+  it.skipIf(!hasIp6)(
+    'a node with IPv4 and IPv6 learns and announces both addresses (skipped where loopback has no ::1)',
+    async () => {
+      const [boot, boot6] = [await start([]), await start([], { listenIp: '::1' })]
+      const a = await start([enodeAt(boot.record), enode6Of(boot6.record)], { listenIp: '::' })
+      const record = (): NodeRecord => parseRecord(a.discovery.localEnr())
+      await until('both addresses', () => record().alsoAt !== undefined)
+      const udpPort = a.discovery.listeningPort()
+      expect(record()).toMatchObject({
+        ip: '127.0.0.1',
+        tcpPort: 4000,
+        udpPort,
+        alsoAt: { ip: '::1', tcpPort: 4006, udpPort },
+      })
+      expect(record().sequence).toBeGreaterThan(a.record.sequence)
+    },
+  )
 })

@@ -1,6 +1,7 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { DecodeError, UsageError } from '../../lib/errors.ts'
+import { errorWith } from '../../lib/testUtils/errorWith.ts'
 import { decodeOpstackEntry, encodeOpstackEntry } from './opstackEntry.ts'
 
 const uint64 = fc.bigInt({ min: 0n, max: 2n ** 64n - 1n })
@@ -38,8 +39,8 @@ describe('opstack entry', () => {
         }
       }),
     )
-    expect(() => decodeOpstackEntry(new Uint8Array(11).fill(0xff))).toThrow('over 64 bits')
-    expect(() => decodeOpstackEntry(Uint8Array.of(0x85))).toThrow('ends within')
+    expect(() => decodeOpstackEntry(new Uint8Array(11).fill(0xff))).toThrow(errorWith('decode', 64))
+    expect(() => decodeOpstackEntry(Uint8Array.of(0x85))).toThrow(errorWith('decode'))
   })
 
   it('refuses chain ids over 64 bits, which op-node panics on', () => {

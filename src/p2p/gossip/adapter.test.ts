@@ -3,6 +3,7 @@ import type { Connection, PeerId } from '@libp2p/interface'
 import { peerIdFromString } from '@libp2p/peer-id'
 import { multiaddr } from '@multiformats/multiaddr'
 import { describe, expect, it } from 'vitest'
+import { errorWith } from '../../lib/testUtils/errorWith.ts'
 import { realGossip } from '../testUtils/realGossip.ts'
 import { TOPIC } from '../testUtils/testChain.ts'
 import { type GossipInternals, gossipInternals, REPLACED } from './adapter.ts'
@@ -51,9 +52,11 @@ describe('the adapter of gossipsub', () => {
     const { gossip } = await setUp()
     const without = (owner: object, name: string) => Object.create(owner, { [name]: { value: undefined } })
     expect(gossipInternals(gossip)).toBe(gossip)
-    expect(() => gossipInternals(without(gossip, 'backoff'))).toThrow('gossip.backoff is undefined, not object')
+    expect(() => gossipInternals(without(gossip, 'backoff'))).toThrow(errorWith('gossipsub-unknown', 'gossip.backoff'))
     const mcache = { value: without(gossip.mcache, 'history') }
-    expect(() => gossipInternals(Object.create(gossip, { mcache }))).toThrow('mcache.history is undefined')
+    expect(() => gossipInternals(Object.create(gossip, { mcache }))).toThrow(
+      errorWith('gossipsub-unknown', 'mcache.history'),
+    )
   })
 
   it('the library calls each replacement', async () => {

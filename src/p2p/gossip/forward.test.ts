@@ -42,7 +42,11 @@ function setUp(options: { mesh?: string[]; peers?: string[]; sent?: Record<strin
 describe('the recipients of a block', () => {
   const peers = ['a', 'b', 'c', 'static', 'bad', 'flood', 'from']
   it.each([
-    ['with a mesh below the low mark, all subscribers except the sender and peers with a bad score', ['a', 'b'], 'a b c flood static'],
+    [
+      'with a mesh below the low mark, all subscribers except the sender and peers with a bad score',
+      ['a', 'b'],
+      'a b c flood static',
+    ],
     ['with a mesh at the low mark, the mesh, static peers and floodsub peers', ['a', 'b', 'c'], 'a b c flood static'],
     ['of a mesh above the low mark, also a mesh peer with a bad score', ['a', 'b', 'bad'], 'a b bad flood static'],
   ])('%s', (_, mesh, served) => {

@@ -158,26 +158,29 @@ describe('manageGossipStreams', () => {
   it.each([
     ['op-node', OP_NODE],
     ['a node without requests, as op-node has been since v1.20', []],
-  ])('announces the newest block to %s, then older blocks from the oldest on, a few at a time', async (_, protocols) => {
-    const { announced, cached, clock, gossip, come } = setUp(['a'], protocols, [9, 8, 7, 6, 5, 4, 3, 2, 1])
-    await come()
-    const ids = () => announced.splice(0).map(([, { messageIDs }]) => messageIDs[0]?.[0])
-    expect(ids()).toEqual([9, 1, 2, 3])
-    await clock.advance(499)
-    expect(ids()).toEqual([])
-    // A message that left the history cannot be sent.
-    cached.splice(
-      cached.findIndex(({ msgIdStr }) => msgIdStr === '4'),
-      1,
-    )
-    await clock.advance(1)
-    expect(ids()).toEqual([5])
-    await clock.advance(250)
-    expect(ids()).toEqual([6, 7])
-    gossip.streamsOutbound.delete('a')
-    await clock.advance(1_000)
-    expect(ids()).toEqual([])
-  })
+  ])(
+    'announces the newest block to %s, then older blocks from the oldest on, a few at a time',
+    async (_, protocols) => {
+      const { announced, cached, clock, gossip, come } = setUp(['a'], protocols, [9, 8, 7, 6, 5, 4, 3, 2, 1])
+      await come()
+      const ids = () => announced.splice(0).map(([, { messageIDs }]) => messageIDs[0]?.[0])
+      expect(ids()).toEqual([9, 1, 2, 3])
+      await clock.advance(499)
+      expect(ids()).toEqual([])
+      // A message that left the history cannot be sent.
+      cached.splice(
+        cached.findIndex(({ msgIdStr }) => msgIdStr === '4'),
+        1,
+      )
+      await clock.advance(1)
+      expect(ids()).toEqual([5])
+      await clock.advance(250)
+      expect(ids()).toEqual([6, 7])
+      gossip.streamsOutbound.delete('a')
+      await clock.advance(1_000)
+      expect(ids()).toEqual([])
+    },
+  )
 
   it('opens another stream when the first ended during its opening', async () => {
     const { answer, opened, gossip, heartbeat } = setUp(['a'])

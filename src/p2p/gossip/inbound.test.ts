@@ -258,28 +258,31 @@ describe('a large message', () => {
   it.each([
     { bytes: 1_023, receivers: [] },
     { bytes: 1_024, receivers: ['b'] },
-  ])('of $bytes bytes sends IDONTWANT at once to the mesh peers that support it, from 1,024 bytes on', async ({ bytes, receivers }) => {
-    const { join, gossip } = await setUp(() => 'held')
-    const [a, b, c] = ['a', 'b', 'c'].map(join)
-    if (a === undefined || b === undefined || c === undefined) throw new Error('nobody')
-    gossip.mesh.set(TOPIC, new Set([a.text, b.text, c.text]))
-    for (const { text } of [a, b, c]) {
-      const protocol = text === c.text ? '/meshsub/1.1.0' : '/meshsub/1.2.0'
-      gossip.streamsOutbound.set(text, {
-        rawStream: { protocol, status: 'open', addEventListener: () => {} },
-        close: async () => {},
-      })
-    }
-    const sent: [string, unknown][] = []
-    gossip.sendRpc = (peerId, { control }) => {
-      sent.push([nameOf(peerId), control?.idontwant])
-      return true
-    }
-    const data = new Uint8Array(bytes).fill(5)
-    a.send({ messages: [message(data)] })
-    await untilIdle()
-    expect(sent).toEqual(receivers.map((name) => [name, [{ messageIDs: [data.subarray(0, 24)] }]]))
-  })
+  ])(
+    'of $bytes bytes sends IDONTWANT at once to the mesh peers that support it, from 1,024 bytes on',
+    async ({ bytes, receivers }) => {
+      const { join, gossip } = await setUp(() => 'held')
+      const [a, b, c] = ['a', 'b', 'c'].map(join)
+      if (a === undefined || b === undefined || c === undefined) throw new Error('nobody')
+      gossip.mesh.set(TOPIC, new Set([a.text, b.text, c.text]))
+      for (const { text } of [a, b, c]) {
+        const protocol = text === c.text ? '/meshsub/1.1.0' : '/meshsub/1.2.0'
+        gossip.streamsOutbound.set(text, {
+          rawStream: { protocol, status: 'open', addEventListener: () => {} },
+          close: async () => {},
+        })
+      }
+      const sent: [string, unknown][] = []
+      gossip.sendRpc = (peerId, { control }) => {
+        sent.push([nameOf(peerId), control?.idontwant])
+        return true
+      }
+      const data = new Uint8Array(bytes).fill(5)
+      a.send({ messages: [message(data)] })
+      await untilIdle()
+      expect(sent).toEqual(receivers.map((name) => [name, [{ messageIDs: [data.subarray(0, 24)] }]]))
+    },
+  )
 })
 
 describe('a gossip stream', () => {

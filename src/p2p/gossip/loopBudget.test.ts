@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest'
+import { errorWith } from '../../lib/testUtils/errorWith.ts'
 import { createLoopBudget } from './loopBudget.ts'
 
 /** The clock advances only by work. */
@@ -57,7 +58,7 @@ describe('createLoopBudget', () => {
     budget.take()
     work(100)
     const waiting = [budget.take(), budget.take()]
-    expect(() => budget.take()).toThrow('too many')
+    expect(() => budget.take()).toThrow(errorWith('gossip-overloaded'))
     await Promise.all(waiting)
     expect(budget.take()).toBeUndefined()
   })

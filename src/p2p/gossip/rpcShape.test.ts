@@ -2,6 +2,7 @@ import { RPC } from '@chainsafe/libp2p-gossipsub/message'
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { DecodeError } from '../../lib/errors.ts'
+import { errorWith } from '../../lib/testUtils/errorWith.ts'
 import { propertyRuns } from '../../lib/testUtils/propertyRuns.ts'
 import { type AnyRpc, encodeRpc } from '../hostile/rpcCodec.ts'
 import { throwsOnly } from '../testUtils/throwsOnly.ts'
@@ -24,36 +25,43 @@ describe('checkRpcShape', () => {
     expect(() => checkRpcShape(encodeRpc(rpc))).not.toThrow()
   })
 
-  it.each<[string, AnyRpc, string]>([
-    ['empty ids without end', { ihave: [ids(MAX_RPC_FIELDS, 0)] }, 'fields'],
-    ['messages without end', { messages: Array.from({ length: MAX_RPC_FIELDS }, () => ({ topic: '' })) }, 'fields'],
-    ['thousands of GRAFTs', { graft: Array.from({ length: MAX_CONTROL_MESSAGES + 1 }, () => TOPIC) }, 'of one kind'],
-    ['thousands of IHAVEs', { ihave: Array.from({ length: 1_000 }, () => []) }, 'of one kind'],
+  it.each<[string, AnyRpc, string | number]>([
+    ['empty ids without end', { ihave: [ids(MAX_RPC_FIELDS, 0)] }, MAX_RPC_FIELDS],
+    [
+      'messages without end',
+      { messages: Array.from({ length: MAX_RPC_FIELDS }, () => ({ topic: '' })) },
+      MAX_RPC_FIELDS,
+    ],
+    [
+      'thousands of GRAFTs',
+      { graft: Array.from({ length: MAX_CONTROL_MESSAGES + 1 }, () => TOPIC) },
+      MAX_CONTROL_MESSAGES,
+    ],
+    ['thousands of IHAVEs', { ihave: Array.from({ length: 1_000 }, () => []) }, MAX_CONTROL_MESSAGES],
     ['an id of a kilobyte', { idontwant: [ids(1, 1_000)] }, 'message id'],
-  ])('refuses %s', (_id, rpc, message) => {
-    expect(() => checkRpcShape(encodeRpc(rpc))).toThrow(message)
+  ])('refuses %s', (_id, rpc, named) => {
+    expect(() => checkRpcShape(encodeRpc(rpc))).toThrow(errorWith('decode', named))
   })
 
   it.each<[string, number[], string]>([
     ['a group', [0x1b], 'wire type 3'],
-    ['a member longer than the rest', [0x12, 0x05, 0x00], 'longer'],
-    ['a number cut short', [0x12, 0x80], 'ends inside'],
-    ['a number of eleven bytes', [0x38, ...new Array<number>(11).fill(0x80)], 'too large'],
+    ['a member longer than the rest', [0x12, 0x05, 0x00], 'field'],
+    ['a number cut short', [0x12, 0x80], 'number'],
+    ['a number of eleven bytes', [0x38, ...new Array<number>(11).fill(0x80)], 'number'],
     // The library ignores the wire type of a known field: it would read ids where others read four bytes and a field.
     ['control messages that say to be four bytes', [0x1d, 0x80, 0x80, 0x80, 0x00], 'wire type 5, expected 2'],
     ['a subscription that says to be a number', [0x08, 0x00], 'wire type 0, expected 2'],
     ['ids that say to be a number', [0x1a, 0x04, 0x12, 0x02, 0x08, 0x00], 'wire type 0, expected 2'],
     ['a flag that says to be bytes', [0x0a, 0x02, 0x0a, 0x00], 'wire type 2, expected 0'],
     // It also reads ten bytes for a number of six.
-    ['a length of six bytes', [0x12, 0x80, 0x80, 0x80, 0x80, 0x80, 0x00], 'too large'],
-    ['a flag of six bytes', [0x0a, 0x07, 0x08, 0x80, 0x80, 0x80, 0x80, 0x80, 0x00], 'too large'],
+    ['a length of six bytes', [0x12, 0x80, 0x80, 0x80, 0x80, 0x80, 0x00], 'number'],
+    ['a flag of six bytes', [0x0a, 0x07, 0x08, 0x80, 0x80, 0x80, 0x80, 0x80, 0x00], 'number'],
     ['an id of one byte too many', [0x1a, 69, 0x0a, 67, 0x12, 65, ...new Array<number>(65).fill(1)], 'message id'],
-    ['eight bytes of which four are there', [0x39, 0x00, 0x00, 0x00, 0x00], 'longer'],
-    ['four bytes of which three are there', [0x3d, 0x00, 0x00, 0x00], 'longer'],
-    ['a length beyond what a number holds', [0x12, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0x7f], 'too large'],
-  ])('refuses %s', (_id, bytes, message) => {
-    expect(() => checkRpcShape(Uint8Array.from(bytes))).toThrow(message)
-    expect(() => checkRpcShape(Uint8Array.from(bytes))).toThrow(DecodeError)
+    ['eight bytes of which four are there', [0x39, 0x00, 0x00, 0x00, 0x00], 'field'],
+    ['four bytes of which three are there', [0x3d, 0x00, 0x00, 0x00], 'field'],
+    ['a length beyond what a number holds', [0x12, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0x7f], 'number'],
+  ])('refuses %s', (_id, bytes, named) => {
+    expect(() => checkRpcShape(Uint8Array.from(bytes))).toThrow(errorWith('decode', named))
   })
 
   it('skips and counts unknown fields at every depth that the library decodes', () => {

@@ -113,7 +113,7 @@ it('a follower that expects another signer reports the rejection reason with cou
   expect({ state, mesh }).toEqual({ state: 'blocks-rejected', mesh: 1 })
   expect(recent.refused['wrong-signer']).toBeGreaterThanOrEqual(2)
   expect(lastRefused).toMatchObject({ reason: 'wrong-signer', peerID: sequencer.node.peerId })
-  expect(text).toMatch(/\(wrong-signer: \d+\).*compare the rollup config with the peers'/)
+  expect(text).toMatch(/\bwrong-signer: \d+.*rollup config/)
   expect(follower.changes.at(-1)).toMatchObject({ state: 'blocks-rejected' })
 })
 
@@ -126,5 +126,5 @@ it('a node of another chain names the chain of its peers', async () => {
   const { state, otherChains, text } = await follower.node.health()
   expect(state).toBe('no-subscriber')
   expect(otherChains).toEqual([{ peerID: sequencer.node.peerId, chainIDs: ['901'] }])
-  expect(text).toContain('1 peer connected, but none subscribes to /optimism/10/2/blocks (they follow chain 901)')
+  expect(text).toMatch(/\b1 peer .*\/optimism\/10\/2\/blocks\b.*\bchain 901\b/)
 })

@@ -8,8 +8,9 @@ import { ClassicLevel } from 'classic-level'
 import { Key } from 'interface-datastore'
 import { beforeEach, describe, expect, it } from 'vitest'
 import { ManualClock } from '../../lib/clock.ts'
-import { describeError, UsageError } from '../../lib/errors.ts'
+import { describeError } from '../../lib/errors.ts'
 import { silentLogger } from '../../lib/logger.ts'
+import { errorWith } from '../../lib/testUtils/errorWith.ts'
 import { folderInTest } from '../testUtils/inTest.ts'
 import { recordedLog } from '../testUtils/recordedLog.ts'
 import { openPeerDatastore } from './peerStore.ts'
@@ -35,8 +36,7 @@ describe('openPeerDatastore', () => {
     const ended = once(holder, 'exit')
     await once(holder.stdout, 'data')
     const refused = openPeerDatastore(path, modules)
-    await expect(refused).rejects.toBeInstanceOf(UsageError)
-    await expect(refused).rejects.toThrow(`peer store ${path} is in use by another process`)
+    await expect(refused).rejects.toThrow(errorWith('usage', path, 'another process'))
     holder.kill('SIGKILL')
     await ended
     const { datastore, close } = await openPeerDatastore(path, modules)
@@ -94,8 +94,9 @@ describe('openPeerDatastore', () => {
     await putOne(path, '/a')
     // The table that the entry is moved to when the store is opened again.
     await symlink('/dev/full', join(path, '000005.ldb'))
-    const problem = await openPeerDatastore(path, modules).catch(describeError)
-    expect(problem).toMatch(/^cannot open peer store .*No space left on device$/)
+    const problem = await openPeerDatastore(path, modules).catch((error: unknown) => error)
+    expect(problem).toEqual(errorWith('usage', path))
+    expect(describeError(problem)).toContain('No space left on device')
     expect(await readdir(folder)).toEqual(['store'])
   })
 

@@ -4,6 +4,7 @@ import { multiaddr } from '@multiformats/multiaddr'
 import { describe, expect, it } from 'vitest'
 import { ManualClock } from '../../lib/clock.ts'
 import { silentLogger } from '../../lib/logger.ts'
+import { errorWith } from '../../lib/testUtils/errorWith.ts'
 import { createP2pEvents } from '../base/events.ts'
 import { parsePeerId } from '../host/multiaddrs.ts'
 import { folderInTest } from '../testUtils/inTest.ts'
@@ -98,7 +99,7 @@ describe('openAccessListFile', () => {
     const store = await openAccessListFile(path, { logger, clock })
     expect(lines).toEqual([expect.stringContaining('cannot be written')])
     store.lists.blockAddr('1.2.3.4')
-    await expect(store.save()).rejects.toThrow('EISDIR')
+    await expect(store.save()).rejects.toMatchObject({ code: 'EISDIR' })
     await store.saveAgain()
     expect(lines).toHaveLength(1)
 
@@ -112,7 +113,7 @@ describe('openAccessListFile', () => {
     const path = join(await folderInTest(), 'lists.json')
     await mkdir(path)
     const opening = openAccessListFile(path, { logger: silentLogger, clock })
-    await expect(opening).rejects.toThrow(`cannot read the block lists ${path} (--p2p.peerstore.path)`)
+    await expect(opening).rejects.toThrow(errorWith('usage', path, '--p2p.peerstore.path'))
   })
 })
 

@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest'
+import { errorWith } from '../../lib/testUtils/errorWith.ts'
 import { createAllowList } from './allowList.ts'
 
 const PEER = '16Uiu2HAm5UcGBcvZtAYgnANxy7LGgmsAaC3HoKN8tcuH6Hyr2Er8'
@@ -21,7 +22,7 @@ describe('an allow-list', () => {
   })
 
   it('refuses entries that are neither a peer nor a range', () => {
-    expect(() => createAllowList(['10.0.0.0/99'], [])).toThrow('invalid CIDR address: 10.0.0.0/99')
-    expect(() => createAllowList(['somebody'], [])).toThrow('failed to parse peer ID')
+    expect(() => createAllowList(['10.0.0.0/99'], [])).toThrow(errorWith('decode', '10.0.0.0/99'))
+    expect(() => createAllowList(['somebody'], [])).toThrow(errorWith('decode'))
   })
 })

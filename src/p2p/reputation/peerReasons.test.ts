@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import { ManualClock } from '../../lib/clock.ts'
+import { errorWith } from '../../lib/testUtils/errorWith.ts'
 import type { BlockScoring } from '../base/options.ts'
 import type { PeerCounters } from '../gossip/adapter.ts'
 import { AccessLists } from '../peers/accessLists.ts'
@@ -168,7 +169,7 @@ describe('peerScore', () => {
       [PEER, true, false, true],
       [OTHER, true, true, false],
     ])
-    await expect(reasons.peerScore('xx')).rejects.toThrow('peer')
+    await expect(reasons.peerScore('xx')).rejects.toThrow(errorWith('decode'))
   })
 })
 

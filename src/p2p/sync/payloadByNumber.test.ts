@@ -2,6 +2,7 @@ import { randomBytes } from 'node:crypto'
 import { describe, expect, it } from 'vitest'
 import { concatBytes } from '../../lib/bytes.ts'
 import { toHex } from '../../lib/hex.ts'
+import { errorWith } from '../../lib/testUtils/errorWith.ts'
 import type { Fork } from '../../rollup/protocol/types.ts'
 import { decodeResponse, encodeResponse } from '../testUtils/responses.ts'
 import { testBlock, testConfig } from '../testUtils/testChain.ts'
@@ -52,11 +53,11 @@ describe('payload_by_number', () => {
     response[1] = 2
     expect(decodeResponse(response, config, TIME).code).toBe(0)
     response[1] = 3
-    expect(() => decodeResponse(response, config, TIME)).toThrow('response version 3')
+    expect(() => decodeResponse(response, config, TIME)).toThrow(errorWith('decode', 'version 3'))
     const ecotone = testConfig('ecotone')
     const older = encodeResponse(testBlock(ecotone, { timestamp: TIME }), ecotone)
     older[1] = 2
-    expect(() => decodeResponse(older, ecotone, TIME)).toThrow('response version 2')
+    expect(() => decodeResponse(older, ecotone, TIME)).toThrow(errorWith('decode', 'version 2'))
   })
 
   it('decodes an error code', () => {
