@@ -225,7 +225,7 @@ describe('a block under construction', () => {
     const garbled = scene(undefined, { transactions: [Uint8Array.of(2, 0xc0)] })
     await expect(garbled.start()).rejects.toMatchObject({
       code: 'build-failed',
-      message: expect.stringMatching(/^transaction 0 is not valid: /),
+      message: expect.stringContaining('transaction 0'),
     })
   })
 

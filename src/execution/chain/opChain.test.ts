@@ -9,6 +9,7 @@ import type { JsonValue } from '../../jsonRpc/types.ts'
 import { systemClock } from '../../lib/clock.ts'
 import { fromHex, type Hex, toHex } from '../../lib/hex.ts'
 import { silentLogger } from '../../lib/logger.ts'
+import { errorWith } from '../../lib/testUtils/errorWith.ts'
 import { propertyRuns } from '../../lib/testUtils/propertyRuns.ts'
 import { type PayloadEnvelope, ZERO_HASH } from '../../rollup/protocol/types.ts'
 import { rulesAt } from '../config/chainConfig.ts'
@@ -241,7 +242,7 @@ describe('labels', () => {
   it('a label above the head is not canonical', async () => {
     const [first = UNKNOWN, second = UNKNOWN] = await branch(chain.genesis.hash, 2, 1n)
     await setHead(second)
-    await expect(setHead(first, second)).rejects.toThrow('safe block not in canonical chain')
+    await expect(setHead(first, second)).rejects.toMatchObject({ code: 'invalid-forkchoice' })
   })
 })
 
@@ -316,7 +317,7 @@ describe('fork times of a repeated init', () => {
     await initChain(datadir, withIsthmus(timestamp + 2))
     await initChain(datadir, withIsthmus(timestamp + 4))
     await expect(initChain(datadir, withIsthmus(timestamp))).rejects.toThrow(
-      `genesis.json: config.isthmusTime cannot change from ${timestamp + 4} to ${timestamp}`,
+      errorWith('usage', 'config.isthmusTime', timestamp + 4, timestamp),
     )
     chain = await open()
     expect(chain.config.forks.isthmus).toBe(timestamp + 4)

@@ -25,7 +25,7 @@ describe('a pruned state', () => {
   ])('is answered with code 4444 by %s', async (method, params) => {
     await expect(node.eth.request(method, params)).rejects.toMatchObject({
       rpcCode: 4444,
-      message: 'pruned history unavailable: the state of block 1 was pruned',
+      message: expect.stringMatching(/^pruned history unavailable: .*block 1\b/),
     })
   })
 })

@@ -5,6 +5,7 @@ import { describe, expect, it } from 'vitest'
 import { bigIntToMinimalBytes, concatBytes } from '../../lib/bytes.ts'
 import { keccak256 } from '../../lib/hash.ts'
 import { fromHex, type Hex, toHex } from '../../lib/hex.ts'
+import { errorWith } from '../../lib/testUtils/errorWith.ts'
 import { propertyRuns } from '../../lib/testUtils/propertyRuns.ts'
 import { EMPTY_TRIE_ROOT } from '../../rollup/protocol/constants.ts'
 import { EMPTY_CODE_HASH, EMPTY_STORAGE_ROOT } from './account.ts'
@@ -305,7 +306,7 @@ describe('WorldState', () => {
     // Another state has another node at that path.
     const other = { ...NO_STATE, node: () => fromHex('0xc0') }
     expect(() => open(other)).toThrow(MissingNodeError)
-    expect(() => open({ ...other, isPruned: () => true })).toThrow('the state was pruned')
+    expect(() => open({ ...other, isPruned: () => true })).toThrow(errorWith('state-gone'))
   })
 
   it('refuses to end a transaction with open checkpoints', () => {

@@ -2,6 +2,7 @@ import fc from 'fast-check'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { ManualClock } from '../../lib/clock.ts'
 import { silentLogger } from '../../lib/logger.ts'
+import { errorWith } from '../../lib/testUtils/errorWith.ts'
 import { propertyRuns } from '../../lib/testUtils/propertyRuns.ts'
 import type { SignedTransaction } from '../primitives/block.ts'
 import { FakePoolChain } from '../testUtils/fakePoolChain.ts'
@@ -146,7 +147,7 @@ describe("the pool refuses with geth's messages", () => {
 
   it('the same transaction twice', async () => {
     await pool.add(tx(1))
-    await expect(pool.add(tx(1))).rejects.toThrow('already known')
+    await expect(pool.add(tx(1))).rejects.toThrow(errorWith('already-known'))
   })
 })
 
@@ -166,7 +167,7 @@ describe('pending and queued', () => {
     createPool({ accountQueue: 2 })
     await pool.add(tx(1, { nonce: 5 }))
     await pool.add(tx(1, { nonce: 6 }))
-    await expect(pool.add(tx(1, { nonce: 7 }))).rejects.toThrow('account limit exceeded')
+    await expect(pool.add(tx(1, { nonce: 7 }))).rejects.toThrow(errorWith('account-limit'))
   })
 
   it('drops transactions that wait too long behind a gap, and keeps executable ones', async () => {
@@ -186,7 +187,7 @@ describe('replacement', () => {
     { id: 'nine per cent', maxFeePerGas: (2n * GWEI * 109n) / 100n, maxPriorityFeePerGas: (GWEI * 109n) / 100n },
   ])('is refused when $id', async ({ id: _, ...fees }) => {
     await pool.add(tx(1, first))
-    await expect(pool.add(tx(1, { ...fees, value: 1n }))).rejects.toThrow('replacement transaction underpriced')
+    await expect(pool.add(tx(1, { ...fees, value: 1n }))).rejects.toThrow(errorWith('replacement-underpriced'))
   })
 
   it('is accepted below the base fee at most 16 times', async () => {
@@ -194,9 +195,7 @@ describe('replacement', () => {
     const offer = (step: number) =>
       tx(1, { maxFeePerGas: 2n * 2n ** BigInt(step), maxPriorityFeePerGas: 2n ** BigInt(step) })
     for (let step = 0; step <= 16; step++) await pool.add(offer(step))
-    await expect(pool.add(offer(17))).rejects.toThrow(
-      'replacement transaction underpriced: replaced 16 times below the base fee',
-    )
+    await expect(pool.add(offer(17))).rejects.toThrow(errorWith('replacement-underpriced', 16))
     // The base fee falls below its fee cap: from now on, the replaced transaction could have cost its sender.
     chain.baseFee = 2n ** 17n
     for (let step = 17; step <= 20; step++) await pool.add(offer(step))
@@ -301,7 +300,7 @@ describe('a full pool', () => {
   it('evicts the cheapest transaction for a better paying one', async () => {
     await pool.add(tx(1, { maxPriorityFeePerGas: 3_000_000n }))
     await pool.add(tx(2, { maxPriorityFeePerGas: 2_000_000n }))
-    await expect(pool.add(tx(3, { maxPriorityFeePerGas: 2_000_000n }))).rejects.toThrow('transaction underpriced')
+    await expect(pool.add(tx(3, { maxPriorityFeePerGas: 2_000_000n }))).rejects.toThrow(errorWith('underpriced'))
     await pool.add(tx(3, { maxPriorityFeePerGas: 4_000_000n }))
     expect(walk().map(({ from }) => from)).toEqual([testAddress(3), testAddress(1)])
   })
@@ -310,14 +309,14 @@ describe('a full pool', () => {
     await pool.add(tx(1))
     await pool.add(tx(2))
     await pool.add(tx(3, { nonce: 4 }))
-    await expect(pool.add(tx(4, { nonce: 9 }))).rejects.toThrow('txpool is full')
+    await expect(pool.add(tx(4, { nonce: 9 }))).rejects.toThrow(errorWith('pool-full'))
     expect(pool.status()).toEqual({ pending: 2, queued: 1 })
   })
 
   it('counts a large transaction as several slots', async () => {
     const large = { data: new Uint8Array(40_000), gasLimit: 2_000_000n }
     await pool.add(tx(1, large))
-    await expect(pool.add(tx(2))).rejects.toThrow('transaction underpriced')
+    await expect(pool.add(tx(2))).rejects.toThrow(errorWith('underpriced'))
   })
 
   it('counts the additional slots of a larger replacement', async () => {
@@ -330,7 +329,7 @@ describe('a full pool', () => {
     expect(pool.status()).toEqual({ pending: 4, queued: 0 })
     await pool.add(tx(1, { ...large, maxFeePerGas: 4n * GWEI, maxPriorityFeePerGas: 2_000_000n }))
     expect(pool.status()).toEqual({ pending: 1, queued: 0 })
-    await expect(pool.add(tx(2))).rejects.toThrow('transaction underpriced')
+    await expect(pool.add(tx(2))).rejects.toThrow(errorWith('underpriced'))
   })
 })
 

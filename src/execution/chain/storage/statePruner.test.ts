@@ -6,6 +6,7 @@ import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { systemClock } from '../../../lib/clock.ts'
 import { type Hex, toHex } from '../../../lib/hex.ts'
 import { createLogger } from '../../../lib/logger.ts'
+import { errorWith } from '../../../lib/testUtils/errorWith.ts'
 import { L1_BLOCK_ADDRESS } from '../../../rollup/protocol/index.ts'
 import { ZERO_HASH } from '../../../rollup/protocol/types.ts'
 import { initChain, openChain } from '../../index.ts'
@@ -140,7 +141,7 @@ describe('full mode', () => {
     const again = await open(limits)
     expect(await again.stateAt(headers[52]?.hash ?? ZERO_HASH)).toBeUndefined()
     await expect(again.call({ to: DEV_ADDRESSES[0] }, { blockHash: headers[52]?.hash ?? ZERO_HASH })).rejects.toThrow(
-      'the state of block 52 was pruned',
+      errorWith('state-gone', 52),
     )
   })
 
@@ -235,7 +236,7 @@ describe('archive mode', () => {
       }
       await expectOnDisk(chain)
     }
-    await expect(open({}, 'full')).rejects.toThrow('the chain database is an archive: start with --gcmode archive')
+    await expect(open({}, 'full')).rejects.toThrow(errorWith('usage', '--gcmode archive'))
   })
 })
 
@@ -244,9 +245,7 @@ describe('a database of another format', () => {
     const level = new ClassicLevel(join(datadir, 'geth', 'chaindata'))
     await level.del('mformat')
     await level.close()
-    await expect(open()).rejects.toThrow(
-      /has the format of another version.*Move .*geth away and run "devium-geth init/,
-    )
+    await expect(open()).rejects.toThrow(errorWith('usage', join(datadir, 'geth'), 'devium-geth init'))
   })
 })
 

@@ -95,7 +95,7 @@ describe('eth_getLogs', () => {
         searchLogs(node.chain, filter, { ...limits, maxLogCharacters }, new AbortController().signal)
       await expect(search(500_000)).rejects.toMatchObject({
         rpcCode: -32005,
-        message: 'query returned more than 500000 bytes: blocks 1 to 2 fit',
+        message: expect.stringMatching(/500000.*blocks 1 to 2/),
       })
       expect((await search(700_000)).length).toBeGreaterThanOrEqual(3)
       const { receipts } = node.chain

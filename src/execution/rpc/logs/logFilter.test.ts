@@ -34,7 +34,7 @@ describe('matchesLog', () => {
     [{ topics: [T, T, T, T, T] }, 'exceed max topics'],
     [{ address: Array(1001).fill(A) }, 'exceed max addresses'],
     [{ address: 'A' }, 'address'],
-    [[], 'expected an object'],
+    [[], 'object'],
   ])('refuses %j', (filter, message) => {
     expect(() => logFilter.parse(filter)).toThrow(message)
   })
