@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import { bigIntToBytes } from '../../lib/bytes.ts'
 import { fromHex, type Hex, toHex } from '../../lib/hex.ts'
+import { errorWith } from '../../lib/testUtils/errorWith.ts'
 import { CONFIG_UPDATE_TOPIC, encodeFrames, l1InfoOfTransactions, upgradeDepositsOf } from '../protocol/index.ts'
 import { FORKS, type Fork, type L1Log } from '../protocol/types.ts'
 import { GENESIS_TIME, INBOX, L1_BLOCK_TIME, SYSTEM_CONFIG_CONTRACT, testConfig } from './testUtils/config.ts'
@@ -327,7 +328,7 @@ describe('the interface of the pipeline', () => {
     const chain = new MiniChain(testConfig('holocene'))
     await expect(chain.run()).rejects.toMatchObject({ code: 'pipeline-not-ready', severity: 'reset' })
     expect(() => chain.pipeline.flushChannel()).not.toThrow()
-    expect(() => chain.pipeline.origin).toThrow('starting point')
+    expect(() => chain.pipeline.origin).toThrow(errorWith('pipeline-not-ready'))
   })
 
   it('reports whether there was work, a new L1 block, or nothing', async () => {

@@ -3,6 +3,7 @@ import { createRpcClient, type RpcClient } from '../../jsonRpc/client.ts'
 import { createRpcApp, type HttpServerHandle, serveApp } from '../../jsonRpc/httpServer.ts'
 import { createRpcDispatcher, type RpcHandler } from '../../jsonRpc/server.ts'
 import { JsonRpcError, type JsonValue } from '../../jsonRpc/types.ts'
+import { errorWith } from '../../lib/testUtils/errorWith.ts'
 import { payloadToJson } from '../protocol/index.ts'
 import type { PayloadAttributes, RollupConfig } from '../protocol/types.ts'
 import { createEngineClient, type EngineClient } from './engineClient.ts'
@@ -194,7 +195,7 @@ describe('transport', () => {
 
   it('refuses a status outside the specification', async () => {
     answers.engine_newPayload = () => ({ status: 'MAYBE' })
-    await expect(client.newPayload(fakeGenesis(200, 1n))).rejects.toThrow('unknown value MAYBE')
+    await expect(client.newPayload(fakeGenesis(200, 1n))).rejects.toThrow(errorWith('decode', 'MAYBE'))
   })
 })
 

@@ -3,6 +3,7 @@ import { gunzipSync } from 'node:zlib'
 import { serializeTransaction } from 'viem'
 import { describe, expect, it } from 'vitest'
 import { toHex } from '../../lib/hex.ts'
+import { errorWith } from '../../lib/testUtils/errorWith.ts'
 import {
   isForkActive,
   parseRollupConfig,
@@ -94,10 +95,10 @@ describe('transactionFromJson', () => {
   it('uses only the input of a post-exec transaction', () => {
     const json = { type: '0x7d', hash: key, from: `0x${'00'.repeat(20)}`, gas: '0x0', value: '0x0', input: '0xc20105' }
     expect(toHex(transactionFromJson(json))).toBe('0x7dc20105')
-    expect(() => transactionFromJson({ ...json, input: undefined })).toThrow('transaction input: expected hex')
+    expect(() => transactionFromJson({ ...json, input: undefined })).toThrow(errorWith('decode', 'input'))
   })
 
   it('refuses an unknown type', () => {
-    expect(() => transactionFromJson({ type: '0x55' })).toThrow('transaction type 85 is not supported')
+    expect(() => transactionFromJson({ type: '0x55' })).toThrow(errorWith('decode', 85))
   })
 })

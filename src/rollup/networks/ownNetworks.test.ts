@@ -2,6 +2,7 @@ import { mkdirSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node
 import { homedir, tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { errorWith } from '../../lib/testUtils/errorWith.ts'
 import {
   addNetwork,
   dumpOf,
@@ -86,9 +87,7 @@ describe('networks of the operator', () => {
     expect(await ownNetworkNames(own)).toEqual(['my-chain'])
     expect(await findNetwork('my-chain', own)).toMatchObject({ config: CONFIG, path: join(own, 'my-chain.json') })
     expect((await findNetwork('op-mainnet', own)).config).toEqual(rollupConfigOf('op-mainnet'))
-    await expect(findNetwork('my-chian', own)).rejects.toThrow(
-      /unknown network "my-chian"; the nearest known are my-chain/,
-    )
+    await expect(findNetwork('my-chian', own)).rejects.toThrow(errorWith('usage', '"my-chian"', 'my-chain'))
     await removeNetwork(own, 'my-chain')
     expect(await ownNetworkNames(own)).toEqual([])
   })
@@ -97,31 +96,33 @@ describe('networks of the operator', () => {
     await addNetwork(folder, 'mine', CONFIG)
     expect(await addNetwork(folder, 'mine', CONFIG)).toBe('same')
     const other = { ...CONFIG, blockTime: 1 }
-    await expect(addNetwork(folder, 'mine', other)).rejects.toThrow('added before with other settings')
+    await expect(addNetwork(folder, 'mine', other)).rejects.toThrow(errorWith('usage', 'mine', '--replace'))
     expect(await addNetwork(folder, 'mine', other, { replace: true })).toBe('replaced')
     expect((await findNetwork('mine', folder)).config.blockTime).toBe(1)
     expect(readdirSync(folder)).toEqual(['mine.json'])
   })
 
   it.each([
-    ['op-mainnet', 'is the name of a built-in network'],
-    ['../x', "cannot be a network's name"],
-    ['', "cannot be a network's name"],
-    ['Big', "cannot be a network's name"],
-  ])('cannot have the name %j', async (name, message) => {
-    await expect(addNetwork(folder, name, CONFIG, { replace: true })).rejects.toThrow(message)
+    ['op-mainnet', 'op-mainnet'],
+    ['../x', '"../x"'],
+    ['', '""'],
+    ['Big', '"Big"'],
+  ])('cannot have the name %j', async (name, named) => {
+    await expect(addNetwork(folder, name, CONFIG, { replace: true })).rejects.toThrow(errorWith('usage', named))
     expect(readdirSync(folder)).toEqual([])
   })
 
   it('must have a valid rollup config', async () => {
-    await expect(addNetwork(folder, 'mine', { ...CONFIG, blockTime: 0 })).rejects.toThrow('block time cannot be 0')
+    await expect(addNetwork(folder, 'mine', { ...CONFIG, blockTime: 0 })).rejects.toThrow(
+      errorWith('usage', 'block time'),
+    )
     expect(readdirSync(folder)).toEqual([])
   })
 
   it('report a damaged file, and do not hide a built-in network', async () => {
     file('mine.json', '{')
     file('op-mainnet.json', dumpOf(CONFIG))
-    await expect(findNetwork('mine', folder)).rejects.toThrow(/added network mine .* is not valid/)
+    await expect(findNetwork('mine', folder)).rejects.toThrow(errorWith('usage', 'mine', join(folder, 'mine.json')))
     expect((await findNetwork('op-mainnet', folder)).config.l2ChainId).toBe(10n)
     expect(await ownNetworkNames(folder)).toEqual(['mine'])
   })
@@ -189,17 +190,12 @@ describe('readNetworkFile', () => {
   })
 
   it.each<[string, string, unknown, string]>([
-    ['an L1 that is nowhere said', 'op.toml', OP_TOML, 'set --l1-chain-id'],
+    ['an L1 that is nowhere said', 'op.toml', OP_TOML, '--l1-chain-id'],
     ['no TOML', 'op.toml', 'name = ', 'TOML line 1'],
-    ['no JSON', 'rollup.json', '{', 'is not a valid network'],
-    [
-      'a missing member',
-      'rollup.json',
-      { ...dumpOf(CONFIG), block_time: undefined },
-      'rollup config.block_time: missing',
-    ],
+    ['no JSON', 'rollup.json', '{', 'JSON'],
+    ['a missing member', 'rollup.json', { ...dumpOf(CONFIG), block_time: undefined }, 'rollup config.block_time'],
     ['an impossible chain', 'rollup.json', { ...dumpOf(CONFIG), seq_window_size: 1 }, 'sequencing window size'],
-    ['a large file', 'rollup.json', `{${' '.repeat(1_100_000)}}`, 'the maximum is 1048576'],
+    ['a large file', 'rollup.json', `{${' '.repeat(1_100_000)}}`, '1048576'],
   ])('refuses %s', async (_name, name, content, message) => {
     const path = file(name, content)
     await expect(readNetworkFile(path, undefined)).rejects.toMatchObject({
@@ -212,6 +208,7 @@ describe('readNetworkFile', () => {
   })
 
   it('refuses a missing file', async () => {
-    await expect(readNetworkFile(join(folder, 'none'), undefined)).rejects.toThrow('cannot read')
+    const path = join(folder, 'none')
+    await expect(readNetworkFile(path, undefined)).rejects.toThrow(errorWith('usage', path))
   })
 })

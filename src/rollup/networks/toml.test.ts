@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { DecodeError } from '../../lib/errors.ts'
+import { errorWith } from '../../lib/testUtils/errorWith.ts'
 import { parseToml } from './toml.ts'
 
 describe('parseToml', () => {
@@ -12,13 +12,12 @@ describe('parseToml', () => {
   })
 
   it.each([
-    ['a = 1\nb', /^TOML line 2: incomplete key-value/],
-    ['a = 1\na = 2', /^TOML line 2: trying to redefine/],
-    ['a = 9007199254740993', /^TOML line 1: integer value cannot be represented losslessly$/],
-    [`a = ${'['.repeat(50)}`, /^TOML line 1: document contains excessively nested structures/],
-  ])('refuses %j and names the line', (text, message) => {
-    expect(() => parseToml(text)).toThrow(DecodeError)
-    expect(() => parseToml(text)).toThrow(message)
+    ['a = 1\nb', 2],
+    ['a = 1\na = 2', 2],
+    ['a = 9007199254740993', 1],
+    [`a = ${'['.repeat(50)}`, 1],
+  ])('refuses %j and names the line', (text, line) => {
+    expect(() => parseToml(text)).toThrow(errorWith('decode', `line ${line}:`))
   })
 
   it('accepts any key, including names of object members', () => {

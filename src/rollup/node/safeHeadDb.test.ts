@@ -5,6 +5,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, afterEach, beforeEach, describe, expect, it } from 'vitest'
 import type { Hex } from '../../lib/hex.ts'
+import { errorWith } from '../../lib/testUtils/errorWith.ts'
 import type { BlockId, L2BlockRef } from '../protocol/types.ts'
 import { SafeHeadDb } from './safeHeadDb.ts'
 
@@ -64,14 +65,14 @@ describe('safe-head database', () => {
   })
 
   it('finds the L1 block that made an L2 block safe', async () => {
-    await expect(db.madeSafeBy(1)).rejects.toThrow('l1 at safe head not found')
+    await expect(db.madeSafeBy(1)).rejects.toThrow(errorWith('safe-db-not-found'))
     await recordFrom(10, 12)
     db.record(l1(13), l2(26))
     expect(await db.madeSafeBy(26)).toEqual({ l1: l1(13), safe: l2(26) })
     expect(await db.madeSafeBy(23)).toEqual({ l1: l1(12), safe: l2(24) })
     expect(await db.madeSafeBy(20)).toEqual({ l1: l1(10), safe: l2(20) })
-    await expect(db.madeSafeBy(19)).rejects.toThrow('l1 at safe head history unavailable')
-    await expect(db.madeSafeBy(27)).rejects.toThrow('l1 at safe head not found')
+    await expect(db.madeSafeBy(19)).rejects.toThrow(errorWith('safe-db-unavailable'))
+    await expect(db.madeSafeBy(27)).rejects.toThrow(errorWith('safe-db-not-found'))
     expect(await db.firstReaching(21)).toEqual(l2(22))
     expect(await db.firstReaching(19)).toBeUndefined()
     expect(await db.firstReaching(27)).toBeUndefined()
@@ -111,9 +112,9 @@ describe('safe-head database', () => {
   })
 
   it('reports that it is closed, and that another process has it open', async () => {
-    await expect(SafeHeadDb.open(path)).rejects.toThrow(`safe-head database ${path} is in use by another process`)
+    await expect(SafeHeadDb.open(path)).rejects.toThrow(errorWith('usage', path, 'another process'))
     await db.close()
-    await expect(db.at(1)).rejects.toThrow('safe db closed')
+    await expect(db.at(1)).rejects.toThrow(errorWith('safe-db-closed'))
   })
 
   it('keeps all flushed entries after a kill of the process', async () => {

@@ -2,6 +2,7 @@ import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'n
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, expect, it } from 'vitest'
+import { errorWith } from '../../lib/testUtils/errorWith.ts'
 import { createSequencerState } from './sequencerState.ts'
 
 let folder: string
@@ -32,17 +33,17 @@ it('accepts an empty object, and keeps members that it does not change', async (
 })
 
 it.each([
-  ['', 'is not JSON'],
-  ['{"sequencerStarted":true', 'is not JSON'],
-  ['null', 'must hold a JSON object'],
-  ['[true]', 'must hold a JSON object'],
-  ['{"sequencerStarted":"yes"}', 'sequencerStarted must be true or false'],
-  ['{"sequencerStarted":true,"started":true}', 'has an unknown member: started'],
+  ['', 'JSON'],
+  ['{"sequencerStarted":true', 'JSON'],
+  ['null', 'JSON object'],
+  ['[true]', 'JSON object'],
+  ['{"sequencerStarted":"yes"}', 'sequencerStarted'],
+  ['{"sequencerStarted":true,"started":true}', ': started'],
 ])('refuses a file that holds %j, and does not overwrite it', async (text, problem) => {
   const path = join(folder, 'state.json')
   writeFileSync(path, text)
   const state = createSequencerState(path)
-  await expect(state.read()).rejects.toThrow(problem)
-  await expect(state.write({ sequencerStarted: true })).rejects.toThrow(`admin state file ${path}`)
+  await expect(state.read()).rejects.toThrow(errorWith('usage', path, problem))
+  await expect(state.write({ sequencerStarted: true })).rejects.toThrow(errorWith('usage', path))
   expect(readFileSync(path, 'utf8')).toBe(text)
 })

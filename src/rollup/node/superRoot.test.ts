@@ -1,6 +1,7 @@
 import { concatHex, keccak256, numberToHex } from 'viem'
 import { describe, expect, it } from 'vitest'
 import type { Hex } from '../../lib/hex.ts'
+import { errorWith } from '../../lib/testUtils/errorWith.ts'
 import { fakeGenesis } from '../engine/testUtils/fakeEngine.ts'
 import { testEngineConfig } from '../engine/testUtils/testChain.ts'
 import { type L2BlockRef, type SyncStatus, ZERO_HASH, ZERO_L1_REF, ZERO_L2_REF } from '../protocol/types.ts'
@@ -67,6 +68,6 @@ describe('readSuperRoot', () => {
 
   it('omits the chain above the safe head, and refuses a time before genesis', async () => {
     expect((await read(1012)).chain).toBeUndefined()
-    await expect(read(999)).rejects.toThrow('timestamp 999 is before the L2 genesis, 1000')
+    await expect(read(999)).rejects.toThrow(errorWith('before-genesis', 999, 1_000))
   })
 })

@@ -4,6 +4,7 @@ import { JsonRpcError } from '../../jsonRpc/types.ts'
 import { ManualClock, systemClock } from '../../lib/clock.ts'
 import { silentLogger } from '../../lib/logger.ts'
 import { loopTurns } from '../../lib/nextTurn.ts'
+import { errorWith } from '../../lib/testUtils/errorWith.ts'
 import { WAIT_LIMIT_MS } from '../../lib/testUtils/until.ts'
 import { fakeGenesis } from '../engine/testUtils/fakeEngine.ts'
 import { ConductorClient } from './conductorClient.ts'
@@ -79,7 +80,7 @@ describe('ConductorClient', () => {
       { rpc: { request: async () => 'yes' }, clock: systemClock, logger: silentLogger },
       { timeoutMs: 1000 },
     )
-    await expect(odd.isLeader()).rejects.toThrow('neither true nor false')
+    await expect(odd.isLeader()).rejects.toThrow(errorWith('conductor-call', 'conductor_leader'))
   })
 
   it('sends no requests after an override', async () => {

@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import { EMPTY_BYTES } from '../../../lib/bytes.ts'
 import { toHex } from '../../../lib/hex.ts'
+import { errorWith } from '../../../lib/testUtils/errorWith.ts'
 import { checkTransactions, decodePayloadSsz, encodePayloadSsz, transactionsPlace } from '../payload/payloadSsz.ts'
 import { EMPTY_PAYLOAD } from '../testUtils/payload.ts'
 import type { ExecutionPayload } from '../types.ts'
@@ -30,7 +31,7 @@ describe('unread transactions', () => {
     // Overwrites the offsets, so that the transactions cannot be decoded.
     list.fill(0xff, 4, 12)
     expect(transactionTotals(payload)).toEqual({ count: 3, bytes: 4 })
-    expect(() => payload.transactions).toThrow('transaction 0 ends at')
+    expect(() => payload.transactions).toThrow(errorWith('decode', 'transaction 0'))
   })
 
   it('of an empty list are empty', () => {

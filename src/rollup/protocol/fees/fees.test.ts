@@ -1,6 +1,7 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { fromHex } from '../../../lib/hex.ts'
+import { errorWith } from '../../../lib/testUtils/errorWith.ts'
 import { testConfig } from '../testUtils/config.ts'
 import { fastLzLength } from './fastLz.ts'
 import {
@@ -168,7 +169,7 @@ describe('next base fee', () => {
     expect(nextBaseFee(testConfig({ canyon: 0, holocene: 102 }), parent({ gasUsed: 10_000_000n }), 102)).toBe(
       1_004_000_000n,
     )
-    expect(() => nextBaseFee(testConfig({ holocene: 0 }), parent(), 102)).toThrow(/9 bytes/)
+    expect(() => nextBaseFee(testConfig({ holocene: 0 }), parent(), 102)).toThrow(errorWith('decode', 'extraData', 9))
   })
 
   it('includes the DA footprint, and applies the minimum of a Jovian parent', () => {

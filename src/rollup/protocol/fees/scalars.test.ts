@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import type { Hex } from '../../../lib/hex.ts'
+import { errorWith } from '../../../lib/testUtils/errorWith.ts'
 import {
   decodeEip1559Params,
   decodeExtraData,
@@ -25,7 +26,7 @@ describe('the scalar', () => {
   })
 
   it('is refused with an unknown version', () => {
-    expect(() => decodeScalar(word('0', '02'))).toThrow('version 2')
+    expect(() => decodeScalar(word('0', '02'))).toThrow(errorWith('decode', 'version 2'))
     expect(encodeScalar({ baseFeeScalar: 2, blobBaseFeeScalar: 3 })).toBe(word('0000000300000002', '01'))
   })
 })
@@ -56,13 +57,13 @@ describe('extra data', () => {
     expect(encodeExtraData({ ...params, minBaseFee: 7n })).toBe(JOVIAN)
   })
 
-  it.each<[Hex, 'holocene' | 'jovian', string]>([
-    [HOLOCENE, 'jovian', '17 bytes, got 9'],
-    [JOVIAN, 'holocene', '9 bytes, got 17'],
-    ['0x01000000fa00000006', 'holocene', '0 version byte, got 1'],
-    ['0x000000000000000006', 'holocene', 'denominator'],
-    ['0x00000000fa00000000', 'holocene', 'elasticity'],
-  ])('%s is refused under the rules of %s', (extraData, fork, message) => {
-    expect(() => decodeExtraData(extraData, fork)).toThrow(message)
+  it.each<[Hex, 'holocene' | 'jovian', (string | number)[]]>([
+    [HOLOCENE, 'jovian', [17, 9]],
+    [JOVIAN, 'holocene', [9, 17]],
+    ['0x01000000fa00000006', 'holocene', ['version', 0, 1]],
+    ['0x000000000000000006', 'holocene', ['denominator']],
+    ['0x00000000fa00000000', 'holocene', ['elasticity']],
+  ])('%s is refused under the rules of %s', (extraData, fork, named) => {
+    expect(() => decodeExtraData(extraData, fork)).toThrow(errorWith('decode', fork, ...named))
   })
 })

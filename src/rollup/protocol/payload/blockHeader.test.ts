@@ -5,6 +5,7 @@ import { describe, expect, it } from 'vitest'
 import { DecodeError } from '../../../lib/errors.ts'
 import { fromHex, type Hex, toHex } from '../../../lib/hex.ts'
 import { decodeRlp, encodeRlp, rlpList } from '../../../lib/rlp.ts'
+import { errorWith } from '../../../lib/testUtils/errorWith.ts'
 import { propertyRuns } from '../../../lib/testUtils/propertyRuns.ts'
 import { EMPTY_TRIE_ROOT, EMPTY_UNCLES_HASH } from '../constants.ts'
 import { ZERO_HASH } from '../types.ts'
@@ -89,11 +90,11 @@ describe('block header', () => {
     const fields = rlpList(decodeRlp(fromHex(last?.rlp ?? '0x')), 'header')
     const decode = (count: number) => decodeBlockHeader(encodeRlp([...fields, 1].slice(0, count)))
     for (const count of [15, 23]) expect(() => decode(count)).not.toThrow()
-    for (const count of [14, 24]) expect(() => decode(count)).toThrow(`${count} fields`)
+    for (const count of [14, 24]) expect(() => decode(count)).toThrow(errorWith('decode', count))
   })
 
   it('names a missing member of a JSON block', () => {
-    expect(() => blockHeaderFromJson({ parentHash: ZERO_HASH })).toThrow(/block\.sha3Uncles: missing/)
+    expect(() => blockHeaderFromJson({ parentHash: ZERO_HASH })).toThrow(errorWith('decode', 'block.sha3Uncles:'))
     expect(() => blockHeaderFromJson(null)).toThrow(DecodeError)
   })
 })

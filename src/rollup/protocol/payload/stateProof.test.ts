@@ -2,6 +2,7 @@ import { afterAll, beforeAll, expect, it } from 'vitest'
 import { type Anvil, startAnvil } from '../../../../test/support/anvil.ts'
 import { createRpcClient, type RpcClient } from '../../../jsonRpc/client.ts'
 import type { Hex } from '../../../lib/hex.ts'
+import { errorWith } from '../../../lib/testUtils/errorWith.ts'
 import {
   type AccountProof,
   accountProofFromJson,
@@ -55,11 +56,12 @@ it.each<[string, (good: AccountProof) => AccountProof]>([
   ['a missing node', (good) => ({ ...good, accountProof: good.accountProof.slice(0, -1) })],
   ['no nodes', (good) => ({ ...good, accountProof: [] })],
 ])('refuses %s', (_name, change) => {
-  expect(() => verifyAccountProof(change(proof), stateRoot)).toThrow('does not match state root')
+  expect(() => verifyAccountProof(change(proof), stateRoot)).toThrow(errorWith('bad-account-proof', stateRoot))
 })
 
 it('refuses another state root', () => {
-  expect(() => verifyAccountProof(proof, `0x${'22'.repeat(32)}`)).toThrow('does not match state root')
+  const other: Hex = `0x${'22'.repeat(32)}`
+  expect(() => verifyAccountProof(proof, other)).toThrow(errorWith('bad-account-proof', proof.address, other))
 })
 
 it('accepts slot proofs of another client, including slots without a value', () => {
@@ -81,13 +83,15 @@ it.each<[string, (good: StorageProof, other: StorageProof) => StorageProof]>([
 ])('refuses a slot with %s', (_name, change) => {
   const [good, empty] = slots
   if (good === undefined || empty === undefined) throw new Error('no proofs')
-  expect(() => verifyStorageProof(change(good, empty), proof.storageHash)).toThrow('does not match storage root')
+  const problem = errorWith('bad-storage-proof', proof.storageHash)
+  expect(() => verifyStorageProof(change(good, empty), proof.storageHash)).toThrow(problem)
 })
 
 it('refuses an empty slot with a value or with a truncated proof', () => {
   const [, empty] = slots
   if (empty === undefined) throw new Error('no proof')
-  expect(() => verifyStorageProof({ ...empty, value: 1n }, proof.storageHash)).toThrow('does not match')
+  const problem = errorWith('bad-storage-proof', empty.key, proof.storageHash)
+  expect(() => verifyStorageProof({ ...empty, value: 1n }, proof.storageHash)).toThrow(problem)
   expect(() => verifyStorageProof({ ...empty, proof: empty.proof.slice(0, -1) }, proof.storageHash)).toThrow()
 })
 
@@ -95,5 +99,7 @@ it('treats every slot of an account without storage as empty', () => {
   const root: Hex = '0x56e81f171bcc55a6ff8345e692c0f86e5b48e01b996cadc001622fb5e363b421'
   const key: Hex = `0x${'00'.repeat(32)}`
   verifyStorageProof({ key, value: 0n, proof: [] }, root)
-  expect(() => verifyStorageProof({ key, value: 1n, proof: [] }, root)).toThrow('does not match storage root')
+  expect(() => verifyStorageProof({ key, value: 1n, proof: [] }, root)).toThrow(
+    errorWith('bad-storage-proof', key, root),
+  )
 })

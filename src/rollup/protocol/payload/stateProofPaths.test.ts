@@ -2,6 +2,7 @@ import { describe, expect, it } from 'vitest'
 import { keccak256 } from '../../../lib/hash.ts'
 import { fromHex, type Hex, toHex } from '../../../lib/hex.ts'
 import { encodeRlp, type RlpInput } from '../../../lib/rlp.ts'
+import { errorWith } from '../../../lib/testUtils/errorWith.ts'
 import { accountProofFromJson, storageProofsFromJson, verifyAccountProof, verifyStorageProof } from './stateProof.ts'
 
 const KEY: Hex = `0x${'00'.repeat(31)}01`
@@ -103,13 +104,15 @@ describe("the answer of a client's eth_getProof", () => {
   })
 
   it.each(Object.keys(answer).filter((member) => member !== 'storageProof'))('is refused without %s', (member) => {
-    expect(() => accountProofFromJson({ ...answer, [member]: undefined })).toThrow(member)
+    expect(() => accountProofFromJson({ ...answer, [member]: undefined })).toThrow(errorWith('decode', member))
   })
 
   it.each(['key', 'value', 'proof'])('is refused without the %s of a slot', (member) => {
     const [slot] = answer.storageProof
-    expect(() => storageProofsFromJson({ storageProof: [{ ...slot, [member]: undefined }] })).toThrow(member)
-    expect(() => storageProofsFromJson({})).toThrow('storageProof')
+    expect(() => storageProofsFromJson({ storageProof: [{ ...slot, [member]: undefined }] })).toThrow(
+      errorWith('decode', member),
+    )
+    expect(() => storageProofsFromJson({})).toThrow(errorWith('decode', 'storageProof'))
   })
 
   it('throws an error with a code when it is invalid', () => {

@@ -4,6 +4,7 @@ import { keccak256 } from '../../../lib/hash.ts'
 import { toHex } from '../../../lib/hex.ts'
 import { encodeRlp, encodeTypedRlp, type RlpInput } from '../../../lib/rlp.ts'
 import { privateKeyToAddress, signHash } from '../../../lib/secp256k1.ts'
+import { errorWith } from '../../../lib/testUtils/errorWith.ts'
 import { decodeSignedTransaction } from '../index.ts'
 
 const ADDRESS = new Uint8Array(20).fill(0xab)
@@ -58,26 +59,24 @@ describe('an authorization list', () => {
     [5, 32, 'authorization s'],
   ])('accepts integers up to the size of field %i (%i bytes), without leading zeros', (index, most, what) => {
     expect(() => decode(withField(index, new Uint8Array(most).fill(0xff)))).not.toThrow()
-    expect(() => decode(withField(index, new Uint8Array(most + 1).fill(0xff)))).toThrow(
-      `${what}: integer is longer than ${most} bytes`,
-    )
-    expect(() => decode(withField(index, new Uint8Array(1)))).toThrow(`${what}: integer has leading zeros`)
-    expect(() => decode(withField(index, []))).toThrow(`${what}: expected a byte string`)
+    expect(() => decode(withField(index, new Uint8Array(most + 1).fill(0xff)))).toThrow(errorWith('decode', what, most))
+    expect(() => decode(withField(index, new Uint8Array(1)))).toThrow(errorWith('decode', what, 'leading zeros'))
+    expect(() => decode(withField(index, []))).toThrow(errorWith('decode', what, 'byte string'))
   })
 
   it.each([0, 19, 21])('refuses an address of %i bytes', (length) => {
     expect(() => decode(withField(1, new Uint8Array(length).fill(1)))).toThrow(
-      `authorization address: expected 20 bytes, got ${length}`,
+      errorWith('decode', 'authorization address', 20, length),
     )
   })
 
   it('refuses entries with a wrong number of fields, and values that are not a list', () => {
-    expect(() => decode(FIELDS.slice(0, 5))).toThrow('authorization s: missing')
-    expect(() => decode([...FIELDS, 1n])).toThrow('authorization: more than six members')
-    expect(() => decode([])).toThrow('authorization chainId: missing')
-    expect(() => decode(5n)).toThrow('authorization: expected a list')
-    expect(() => decodeList(5n)).toThrow('authorizationList: expected a list')
-    expect(() => decode()).toThrow('empty authorization list')
+    expect(() => decode(FIELDS.slice(0, 5))).toThrow(errorWith('decode', 'authorization s:'))
+    expect(() => decode([...FIELDS, 1n])).toThrow(errorWith('decode', 'authorization:'))
+    expect(() => decode([])).toThrow(errorWith('decode', 'authorization chainId:'))
+    expect(() => decode(5n)).toThrow(errorWith('decode', 'authorization:'))
+    expect(() => decodeList(5n)).toThrow(errorWith('decode', 'authorizationList:'))
+    expect(() => decode()).toThrow(errorWith('decode'))
   })
 
   it('refuses a field that is longer than its entry', () => {
@@ -85,6 +84,6 @@ describe('an authorization list', () => {
     // The entry's last field, an s of one byte, claims to be longer: its bytes would lie after the entry.
     const at = Buffer.from(raw).indexOf(encodeRlp(2n ** 255n)) + 33
     raw[at] = 0x83
-    expect(() => decodeSignedTransaction(raw)).toThrow('authorization s: 3 bytes long, 0 are left')
+    expect(() => decodeSignedTransaction(raw)).toThrow(errorWith('decode', 'authorization s:', 3, 0))
   })
 })

@@ -27,7 +27,7 @@ describe('a post-exec transaction', () => {
   it('of another version shows only its version and its block', () => {
     expect(decodePostExecTx(fromHex('0x7dc40282012c'))).toEqual({ version: 2, blockNumber: 300, refunds: [] })
     expect(decodePostExecTx(fromHex('0x7dc6028201' + '2cc101'))).toEqual({ version: 2, blockNumber: 300, refunds: [] })
-    expect(() => encodePostExecTx({ ...TX, version: 2 })).toThrow('version 2')
+    expect(() => encodePostExecTx({ ...TX, version: 2 })).toThrow(RangeError)
   })
 
   it.each([

@@ -2,6 +2,7 @@ import { describe, expect, it } from 'vitest'
 import { concatBytes } from '../../../lib/bytes.ts'
 import { keccak256Hex } from '../../../lib/hash.ts'
 import { fromHex, type Hex, toHex } from '../../../lib/hex.ts'
+import { errorWith } from '../../../lib/testUtils/errorWith.ts'
 import { testConfig } from '../testUtils/config.ts'
 import { encodeDepositTx } from '../transaction/deposit.ts'
 import { upgradeSourceHash } from '../transaction/sourceHash.ts'
@@ -142,7 +143,7 @@ describe("Lagoon's activation block", () => {
   it('contains the given bundle, and cannot be built without it', () => {
     expect(upgradeDeposits(config({ lagoonBundle: bundle }), AT)).toEqual(bundle)
     expect(upgradeDeposits(config({ lagoonBundle: bundle, dependencySet: [901n] }), AT)).toEqual(bundle)
-    expect(() => upgradeDeposits(config(), AT)).toThrow('--rollup.upgrade-bundle')
+    expect(() => upgradeDeposits(config(), AT)).toThrow(errorWith('upgrade-bundle-missing', '--rollup.upgrade-bundle'))
     for (const other of [AT - 2, AT + 2]) expect(upgradeDeposits(config(), other)).toEqual([])
   })
 
