@@ -280,9 +280,7 @@ describe('devium-batch-submitter', () => {
     const { rpc: url = '' } = await startLine(program)
     const call = { jsonrpc: '2.0', id: 1, method: 'admin_startBatcher', params: [] }
     const foreign = await postJson(url, { origin: 'https://evil.example' }, call)
-    expect(JSON.parse(foreign.text).error.message).toBe(
-      'web pages of https://evil.example may not call admin_startBatcher here',
-    )
+    expect(JSON.parse(foreign.text).error.message).toMatch(/https:\/\/evil\.example .*\badmin_startBatcher\b/)
     expect(foreign.headers).not.toHaveProperty('access-control-allow-origin')
     expect(await postJson(url, { host: 'evil.example' }, call)).toMatchObject({ status: 403 })
     expect(setup.node.syncStatusCalls).toBe(0)

@@ -5,6 +5,7 @@ import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vites
 import type { TokenAccess } from '../../jsonRpc/bearerToken.ts'
 import { createRpcApp, serveApp } from '../../jsonRpc/httpServer.ts'
 import { createRpcDispatcher } from '../../jsonRpc/server.ts'
+import { errorWith } from '../../lib/testUtils/errorWith.ts'
 import { createBatcherReader } from './batcherReader.ts'
 
 const TOKEN = 'a-token-of-some-length'
@@ -38,7 +39,7 @@ async function read(url: string, tokenFile?: string): Promise<unknown> {
   return reader.read().catch(({ code, message, cause }: Error & { code: string }) => ({ code, message, cause }))
 }
 
-const unreadable = (message: string) => ({ code: 'batcher-unreadable', message, cause: undefined })
+const unreadable = (...named: string[]) => errorWith('batcher-unreadable', ...named)
 
 describe('the status of a batch submitter', () => {
   it('is read without a token if the submitter requires none', async () => {
@@ -52,28 +53,27 @@ describe('the status of a batch submitter', () => {
   it('is read with a token if reads require one; an error names the problem', async () => {
     const url = await serve({ token: TOKEN, guardsReading: true })
     expect(await read(url, fileWith(TOKEN))).toEqual(STATUS)
-    const missing = 'requires a bearer token: set --dashboard.batcher-token-file to the file with the token'
-    expect(await read(url)).toEqual(unreadable(`the batch submitter at ${url} ${missing}`))
-    const wrong = 'refuses the token in the file of --dashboard.batcher-token-file'
+    expect(await read(url)).toEqual(unreadable(url, '--dashboard.batcher-token-file'))
     const found = await read(url, fileWith('another-token-of-some-length'))
-    expect(found).toEqual(unreadable(`the batch submitter at ${url} ${wrong}`))
+    expect(found).toEqual(unreadable(url, '--dashboard.batcher-token-file'))
+    expect(found).toHaveProperty('cause', undefined)
   })
 
   it('names the flag that the submitter lacks', async () => {
     const url = await serve(undefined, { hasAdmin: false })
-    const text = 'does not report its status: it runs without --rpc.enable-admin'
-    expect(await read(url)).toEqual(unreadable(`the batch submitter at ${url} ${text}`))
+    expect(await read(url)).toEqual(unreadable(url, '--rpc.enable-admin'))
   })
 
   it('reports that no program answers', async () => {
-    const message = 'the batch submitter at http://127.0.0.1:1 does not answer'
-    expect(await read('http://127.0.0.1:1')).toMatchObject({ message, cause: { code: 'rpc-transport' } })
+    const found = await read('http://127.0.0.1:1')
+    expect(found).toEqual(unreadable('http://127.0.0.1:1'))
+    expect(found).toMatchObject({ cause: { code: 'rpc-transport' } })
   })
 
   it('is not requested with a token file that other users can read', () => {
     const tokenFile = fileWith(TOKEN, 0o644)
     expect(() => createBatcherReader({ url: 'http://127.0.0.1:1', tokenFile })).toThrow(
-      /other users may access .* \(mode 644\)/,
+      errorWith('usage', tokenFile, 'mode 644'),
     )
   })
 })

@@ -2,6 +2,7 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { expect, it } from 'vitest'
+import { errorWith } from '../../lib/testUtils/errorWith.ts'
 import { testConfig } from '../../rollup/protocol/testUtils/config.ts'
 import { refuseUncheckedMessages } from './chainChecks.ts'
 import { p2pFlags } from './p2pFlags.ts'
@@ -31,7 +32,7 @@ it.each([
 it('a chain that accepts messages of other chains is refused without --l2.follow.source', () => {
   const config = testConfig(LAGOON, { dependencySet: [901n, 902n, 903n] })
   expect(() => refuseUncheckedMessages(config, undefined)).toThrow(
-    'chain 901 accepts messages from chains (902, 903) that this node does not check, so its safe head could be wrong. Follow an op-supernode of all these chains with --l2.follow.source',
+    errorWith('usage', 901, 902, 903, '--l2.follow.source'),
   )
 })
 
@@ -46,7 +47,7 @@ it('the node does not start on such a chain', async () => {
     const chain = { network: 'op-sepolia', overrideLagoon: 1_900_000_000, dependencySet: path }
     const context = { signal: AbortSignal.abort(), fail: () => {}, warnings: [], given: new Set<string>() }
     await expect(runRollupNode({ ...defaults, ...endpoints, ...chain, logLevel: 'error' }, context)).rejects.toThrow(
-      'chain 11155420 accepts messages from chains (1301)',
+      errorWith('usage', 11155420, 1301, '--l2.follow.source'),
     )
   } finally {
     rmSync(folder, { recursive: true })

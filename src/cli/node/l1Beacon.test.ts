@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest'
+import { errorWith } from '../../lib/testUtils/errorWith.ts'
 import { rollupConfigOf } from '../../rollup/networks/index.ts'
 import { beaconOptionsFromFlags } from './l1Beacon.ts'
 
@@ -14,7 +15,7 @@ const NONE = {
 
 describe('the flags for blobs', () => {
   it('are required since Ecotone, unless --l1.beacon.ignore is set', () => {
-    expect(() => beaconOptionsFromFlags(NONE, config)).toThrow('--l1.beacon is required since Ecotone')
+    expect(() => beaconOptionsFromFlags(NONE, config)).toThrow(errorWith('usage', '--l1.beacon'))
     expect(beaconOptionsFromFlags({ ...NONE, l1BeaconIgnore: true }, config)).toBeUndefined()
     const { regolith } = config.forks
     const early = { ...config, forks: regolith === undefined ? {} : { regolith } }
@@ -40,13 +41,13 @@ describe('the flags for blobs', () => {
   })
 
   it.each([
-    [{ l1Beacon: 'ws://secret' }, '--l1.beacon must be an http:// or https:// address'],
-    [{ l1Beacon: 'http://a', l1BeaconFallbacks: ['secret'] }, '--l1.beacon-fallbacks must be an http:// or'],
-    [{ l1Beacon: 'http://a', l1BeaconHeader: 'secret' }, '--l1.beacon-header: expected a header as "Name: value"'],
-    [{ l1Beacon: 'http://a', l1BeaconHeader: 'X: secret\r\nY: b' }, '--l1.beacon-header: expected a header as'],
-  ])('are refused when invalid, without repeating their values', (wrong, message) => {
+    [{ l1Beacon: 'ws://secret' }, '--l1.beacon'],
+    [{ l1Beacon: 'http://a', l1BeaconFallbacks: ['secret'] }, '--l1.beacon-fallbacks'],
+    [{ l1Beacon: 'http://a', l1BeaconHeader: 'secret' }, '--l1.beacon-header'],
+    [{ l1Beacon: 'http://a', l1BeaconHeader: 'X: secret\r\nY: b' }, '--l1.beacon-header'],
+  ])('are refused when invalid, without repeating their values', (wrong, flag) => {
     const read = () => beaconOptionsFromFlags({ ...NONE, ...wrong }, config)
-    expect(read).toThrow(message)
+    expect(read).toThrow(errorWith('usage', flag))
     expect(read).not.toThrow('secret')
   })
 })

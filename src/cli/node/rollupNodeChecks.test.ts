@@ -2,6 +2,7 @@ import { describe, expect, it } from 'vitest'
 import { createLogRecorder } from '../../batcher/testUtils/logRecorder.ts'
 import { JsonRpcError } from '../../jsonRpc/types.ts'
 import { silentLogger } from '../../lib/logger.ts'
+import { errorWith } from '../../lib/testUtils/errorWith.ts'
 import { fakeGenesis } from '../../rollup/engine/testUtils/fakeEngine.ts'
 import type { RollupConfig } from '../../rollup/protocol/index.ts'
 import { type CheckedEngine, checkEngine, checkL1 } from './rollupNodeChecks.ts'
@@ -27,13 +28,9 @@ describe('checkL1', () => {
   })
 
   it('refuses another chain and another block', async () => {
-    await expect(checkL1(l1(1n, HASH), CONFIG, silentLogger)).rejects.toThrow(
-      'incorrect L1 RPC chain id 1, expected 900',
-    )
+    await expect(checkL1(l1(1n, HASH), CONFIG, silentLogger)).rejects.toThrow(errorWith('usage', 'L1', 1, 900))
     const other = `0x${'cd'.repeat(32)}` as const
-    await expect(checkL1(l1(900n, other), CONFIG, silentLogger)).rejects.toThrow(
-      `incorrect L1 genesis block hash ${other}, expected ${HASH}`,
-    )
+    await expect(checkL1(l1(900n, other), CONFIG, silentLogger)).rejects.toThrow(errorWith('usage', 'L1', other, HASH))
   })
 })
 
@@ -44,12 +41,12 @@ describe('checkEngine', () => {
 
   it('refuses another chain and another genesis', async () => {
     await check({})
-    await expect(check({ chainId: async () => 5n })).rejects.toThrow('incorrect L2 RPC chain id 5, expected 901')
+    await expect(check({ chainId: async () => 5n })).rejects.toThrow(errorWith('usage', 'L2', 5, 901))
     const other = fakeGenesis(2, 1n)
     await expect(check({ payloadByNumber: async () => other })).rejects.toThrow(
-      `incorrect L2 genesis block hash ${other.payload.blockHash}, expected ${GENESIS.payload.blockHash}`,
+      errorWith('usage', 'L2', other.payload.blockHash, GENESIS.payload.blockHash),
     )
-    await expect(check({ payloadByNumber: async () => undefined })).rejects.toThrow('does not have block 0')
+    await expect(check({ payloadByNumber: async () => undefined })).rejects.toThrow(errorWith('usage', 'block 0'))
   })
 
   it.each([

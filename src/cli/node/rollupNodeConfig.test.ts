@@ -4,6 +4,7 @@ import { join } from 'node:path'
 import { gunzipSync } from 'node:zlib'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { silentLogger } from '../../lib/logger.ts'
+import { errorWith } from '../../lib/testUtils/errorWith.ts'
 import { dumpRollupConfig, networkNames, rollupConfigOf } from '../../rollup/networks/index.ts'
 import { BUNDLE_PINS, upgradeBundleToJson, upgradeDepositsOf } from '../../rollup/protocol/index.ts'
 import type { FlagValues } from '../shared/flags.ts'
@@ -114,7 +115,7 @@ describe('loadRollupConfig', () => {
   it('requires it for a private L1, unless the chain never reaches Ecotone', async () => {
     const rollupConfig = file('rollup.json', rollupJson)
     await expect(load({ rollupConfig, l1ChainConfig: undefined })).rejects.toThrow(
-      '--rollup.l1-chain-config is required: this version does not know the blob fee parameters of L1 chain 900',
+      errorWith('usage', '--rollup.l1-chain-config', 'chain 900'),
     )
     const { ecotone_time: _, fjord_time: __, granite_time: ___, holocene_time: ____, ...early } = rollupJson
     const beforeEcotone = file('early.json', early)
@@ -131,11 +132,9 @@ describe('loadRollupConfig', () => {
   it('refuses a chain on top of an OP Stack L2, and names that L2', async () => {
     const rollupConfig = file('rollup.json', rollupJson)
     const l1ChainConfig = file('l3.json', { chainId: 900, optimism: {} })
-    await expect(load({ rollupConfig, l1ChainConfig })).rejects.toThrow(
-      'chain 900 is an OP Stack L2. A chain on top of an L2 (L3) is not supported',
-    )
+    await expect(load({ rollupConfig, l1ChainConfig })).rejects.toThrow(errorWith('usage', 'chain 900', 'L3'))
     const onBuiltIn = file('on-op.json', { ...rollupJson, l1_chain_id: 10 })
-    await expect(load({ rollupConfig: onBuiltIn })).rejects.toThrow('its L1 is op-mainnet, an OP Stack L2')
+    await expect(load({ rollupConfig: onBuiltIn })).rejects.toThrow(errorWith('usage', 'op-mainnet'))
   })
 
   it('ignores it if the parameters are built in', async () => {
@@ -158,13 +157,12 @@ describe('loadRollupConfig', () => {
     'silent-data-mainnet-mainnet',
     'xterio-eth-mainnet',
   ])('refuses %s, whose batches are not on L1', async (network) => {
-    const expected = `network ${network} stores its batches in an alternative data availability layer`
-    await expect(load({ network })).rejects.toThrow(expected)
+    await expect(load({ network })).rejects.toThrow(errorWith('usage', network, 'alternative data availability'))
     // The chain is also refused when its config comes from a file, whatever the file says of alt-DA.
     const { alt_da: _, ...rollup } = dumpRollupConfig(network)
     const rollupConfig = file('alt.json', { ...rollup, use_plasma: false })
     await expect(load({ rollupConfig })).rejects.toThrow(
-      `rollup config ${rollupConfig} (${network}) stores its batches`,
+      errorWith('usage', rollupConfig, network, 'alternative data availability'),
     )
   })
 
@@ -212,7 +210,7 @@ describe('loadRollupConfig', () => {
     [
       'a new chain without its EIP-1559 settings',
       () => ({ rollupConfig: file('rollup.json', { ...rollupJson, isthmus_time: 9 }) }),
-      'chain_op_config is missing',
+      'chain_op_config',
     ],
     [
       'a scheduled interop upgrade',
@@ -243,21 +241,17 @@ describe('loadRollupConfig', () => {
         rollupConfig: file('rollup.json', rollupJson),
         upgradeBundles: [file('bundle.json', { transactions: [] })],
       }),
-      'bundle.json: upgrade bundle: its 0 transactions do not match the bundle of karst or lagoon',
+      'bundle.json: upgrade bundle:',
     ],
-    ['neither', () => ({}), '--network or --rollup.config is required'],
-    ['a missing file', () => ({ rollupConfig: join(folder, 'none') }), `cannot read rollup config ${tmpdir()}`],
-    ['no JSON', () => ({ rollupConfig: file('bad.json', '{') }), 'is not valid'],
+    ['neither', () => ({}), '--network'],
+    ['a missing file', () => ({ rollupConfig: join(folder, 'none') }), join(tmpdir(), 'devium-')],
+    ['no JSON', () => ({ rollupConfig: file('bad.json', '{') }), 'bad.json'],
     [
       'a missing field',
       () => ({ rollupConfig: file('bad.json', { ...rollupJson, l2_chain_id: undefined }) }),
       'l2_chain_id',
     ],
-    [
-      'an impossible chain',
-      () => ({ rollupConfig: file('bad.json', { ...rollupJson, block_time: 0 }) }),
-      'block time cannot be 0',
-    ],
+    ['an impossible chain', () => ({ rollupConfig: file('bad.json', { ...rollupJson, block_time: 0 }) }), 'block time'],
     [
       'forks out of order',
       () => ({ rollupConfig: file('rollup.json', rollupJson), overrideGranite: 5, overrideFjord: 9 }),
@@ -267,12 +261,12 @@ describe('loadRollupConfig', () => {
     [
       'an L1 config of another chain',
       () => ({ rollupConfig: file('rollup.json', rollupJson), l1ChainConfig: file('l1.json', { chainId: 5 }) }),
-      'of chain 5, expected 900',
+      'chain 5',
     ],
     [
       'an L1 config without blobs',
       () => ({ rollupConfig: file('rollup.json', rollupJson), l1ChainConfig: file('l1.json', { chainId: 900 }) }),
-      'does not have a blob schedule config',
+      'blob schedule',
     ],
   ])('refuses %s in one line', async (_name, changes, expected) => {
     const error = await load(changes()).catch((thrown: unknown) => thrown)
@@ -290,20 +284,17 @@ describe('checkRollupNodeFlags', () => {
   })
 
   it.each<[Partial<Values>, string]>([
-    [{ l2: undefined }, '--l2 is required'],
-    [{ l2JwtSecret: undefined }, '--l2.jwt-secret is required'],
-    [{ l1: ['http://127.0.0.1:1', 'localhost:8545'] }, '--l1 must be an http://, https://, ws:// or wss:// address'],
-    [{ l1: [] }, '--l1 is required'],
-    [{ l2: 'ws://127.0.0.1:8551' }, '--l2 must be'],
-    [{ l1HttpPollInterval: 1 }, '--l1.http-poll-interval must be at least'],
-    [{ sequencerStopped: true }, '--sequencer.stopped requires'],
-    [{ conductorEnabled: true }, 'sequencer must be enabled when conductor is enabled'],
-    [
-      { conductorEnabled: true, sequencerEnabled: true, rpcAdminState: 'state.json' },
-      'config persistence must be disabled when conductor is enabled',
-    ],
-    [{ conductorEnabled: true, sequencerEnabled: true, conductorRpc: 'localhost:8547' }, '--conductor.rpc must be'],
+    [{ l2: undefined }, '--l2 '],
+    [{ l2JwtSecret: undefined }, '--l2.jwt-secret'],
+    [{ l1: ['http://127.0.0.1:1', 'localhost:8545'] }, '--l1 '],
+    [{ l1: [] }, '--l1 '],
+    [{ l2: 'ws://127.0.0.1:8551' }, '--l2 '],
+    [{ l1HttpPollInterval: 1 }, '--l1.http-poll-interval'],
+    [{ sequencerStopped: true }, '--sequencer.stopped'],
+    [{ conductorEnabled: true }, 'sequencer must be enabled'],
+    [{ conductorEnabled: true, sequencerEnabled: true, rpcAdminState: 'state.json' }, 'config persistence'],
+    [{ conductorEnabled: true, sequencerEnabled: true, conductorRpc: 'localhost:8547' }, '--conductor.rpc'],
   ])('refuses %j', (changes, expected) => {
-    expect(() => checkRollupNodeFlags(values(changes))).toThrow(expected)
+    expect(() => checkRollupNodeFlags(values(changes))).toThrow(errorWith('usage', expected))
   })
 })

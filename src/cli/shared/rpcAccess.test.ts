@@ -2,6 +2,7 @@ import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { expect, it, onTestFinished } from 'vitest'
+import { errorWith } from '../../lib/testUtils/errorWith.ts'
 import { rpcAccess } from './rpcAccess.ts'
 
 function access(rpcAddr: string, { hasFile = false, rpcTokenRead = false } = {}) {
@@ -31,5 +32,7 @@ it.each(['127.0.0.1', '0.0.0.0'])('%s with a token file requires the token', (ad
 })
 
 it('protecting reads requires a token', () => {
-  expect(() => access('0.0.0.0', { rpcTokenRead: true })).toThrow('--rpc.token-read requires --rpc.token-file')
+  expect(() => access('0.0.0.0', { rpcTokenRead: true })).toThrow(
+    errorWith('usage', '--rpc.token-read', '--rpc.token-file'),
+  )
 })

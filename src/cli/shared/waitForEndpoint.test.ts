@@ -5,6 +5,7 @@ import { createRpcClient, RpcTransportError } from '../../jsonRpc/client.ts'
 import { ManualClock, systemClock } from '../../lib/clock.ts'
 import { UsageError } from '../../lib/errors.ts'
 import { silentLogger } from '../../lib/logger.ts'
+import { errorWith } from '../../lib/testUtils/errorWith.ts'
 import { createInstantClock } from '../../lib/testUtils/instantClock.ts'
 import { type Endpoint, waitForEndpoint } from './waitForEndpoint.ts'
 
@@ -33,7 +34,7 @@ describe('waitForEndpoint', () => {
     answers = false
     const second = wait()
     await clock.advance(75_000)
-    expect(await second).toMatchObject({ message: expect.stringContaining('cannot reach L1 (--l1)') })
+    expect(await second).toEqual(errorWith('usage', '--l1'))
   })
 
   it.each([
@@ -66,7 +67,7 @@ describe('waitForEndpoint', () => {
     expect(await wait()).toBe('0x1')
     busyFor = Number.POSITIVE_INFINITY
     requests = 0
-    await expect(wait()).rejects.toThrow('cannot reach L1 (--l1): ')
+    await expect(wait()).rejects.toThrow(errorWith('usage', '--l1'))
     // Requests are a quarter of a second apart.
     expect(requests).toBe(241)
   })
@@ -85,7 +86,7 @@ describe('waitForEndpoint', () => {
     await clock.advance(9_900)
     expect(calls).toBe(40)
     await clock.advance(300)
-    expect(String(await outcome)).toContain('cannot reach L1 (--l1): eth_chainId: request to http://127.0.0.1:1 failed')
+    expect(await outcome).toEqual(errorWith('usage', '--l1', 'eth_chainId', 'http://127.0.0.1:1'))
   })
 
   it('continues as soon as the endpoint answers', async () => {
@@ -113,16 +114,17 @@ describe('waitForEndpoint', () => {
       logger: silentLogger,
       signal: never,
     })
-    await expect(waiting).rejects.toThrow('cannot reach L1 (--l1): HTTP 401: signature is invalid')
+    await expect(waiting).rejects.toThrow(errorWith('usage', '--l1', refusal.message))
   })
 
   it('passes errors of the checks on unchanged', async () => {
-    const waiting = waitForEndpoint(ENDPOINT, () => Promise.reject(new UsageError('incorrect L1 RPC chain id')), {
+    const refusal = new UsageError('incorrect L1 RPC chain id')
+    const waiting = waitForEndpoint(ENDPOINT, () => Promise.reject(refusal), {
       clock: new ManualClock(),
       logger: silentLogger,
       signal: never,
     })
-    await expect(waiting).rejects.toThrow('incorrect L1 RPC chain id')
+    await expect(waiting).rejects.toThrow(refusal)
   })
 
   it('stops with the program', async () => {

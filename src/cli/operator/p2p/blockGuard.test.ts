@@ -1,6 +1,7 @@
 import { describe, expect, it, onTestFinished } from 'vitest'
 import { createRpcApp, serveApp } from '../../../jsonRpc/httpServer.ts'
 import { createRpcDispatcher, type RpcHandler } from '../../../jsonRpc/server.ts'
+import { errorWith } from '../../../lib/testUtils/errorWith.ts'
 import { createNodeClient, type NodeClient } from '../../../rpc/client/index.ts'
 import { PEER_A, PEER_B, scoreReport, term } from '../../testUtils/peerAnswers.ts'
 import { questionBeforeBlock } from './blockGuard.ts'
@@ -62,9 +63,7 @@ describe('confirmation of a block', () => {
   it.each(['198.51.100.7', '2001:db8::7', '198.51.100.7/32'])(
     '%s is refused, because only the node itself has the address',
     async (own) => {
-      await expect(questionBeforeBlock(await nodeWith(plain), own)).rejects.toThrow(
-        `${own} is an address of this node, so no peer connects from it`,
-      )
+      await expect(questionBeforeBlock(await nodeWith(plain), own)).rejects.toThrow(errorWith('usage', own))
     },
   )
 })

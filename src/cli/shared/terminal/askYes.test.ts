@@ -1,5 +1,6 @@
 import { PassThrough } from 'node:stream'
 import { describe, expect, it } from 'vitest'
+import { errorWith } from '../../../lib/testUtils/errorWith.ts'
 import { askYes } from './askYes.ts'
 
 function terminal(isTTY: boolean) {
@@ -19,16 +20,16 @@ describe('a question', () => {
   it.each(['', 'n', 'yellow'])('is declined by "%s"', async (answer) => {
     const tty = terminal(true)
     tty.input.write(`${answer}\n`)
-    await expect(askYes('All peers go.', tty)).rejects.toThrow('cancelled, nothing was changed')
+    await expect(askYes('All peers go.', tty)).rejects.toThrow(errorWith('usage'))
   })
 
   it('is not shown if nobody can answer', async () => {
-    await expect(askYes('All peers go.', terminal(false))).rejects.toThrow('All peers go. To confirm, add --yes.')
+    await expect(askYes('All peers go.', terminal(false))).rejects.toThrow(errorWith('usage', 'All peers go.', '--yes'))
   })
 
   it('is declined when the terminal closes', async () => {
     const tty = terminal(true)
     tty.input.end()
-    await expect(askYes('All peers go.', tty)).rejects.toThrow('cancelled, nothing was changed')
+    await expect(askYes('All peers go.', tty)).rejects.toThrow(errorWith('usage'))
   })
 })

@@ -1,6 +1,7 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { DecodeError } from '../../../../lib/errors.ts'
+import { errorWith } from '../../../../lib/testUtils/errorWith.ts'
 import { encodeResponse } from '../../../../p2p/testUtils/responses.ts'
 import { testBlock, testConfig } from '../../../../p2p/testUtils/testChain.ts'
 import { throwsOnly } from '../../../../p2p/testUtils/throwsOnly.ts'
@@ -20,10 +21,10 @@ describe('decodeAnswer', () => {
   })
 
   it('refuses another block, and a block with a wrong hash', () => {
-    expect(() => decodeAnswer(answerOf('holocene', 8).bytes, 7)).toThrow('it sent block 8 instead of 7')
+    expect(() => decodeAnswer(answerOf('holocene', 8).bytes, 7)).toThrow(errorWith('decode', 8, 7))
     const config = testConfig()
     const forged = testBlock(config, { blockNumber: 7, blockHash: `0x${'12'.repeat(32)}` })
-    expect(() => decodeAnswer(encodeResponse(forged, config), 7)).toThrow('not a block with the correct hash')
+    expect(() => decodeAnswer(encodeResponse(forged, config), 7)).toThrow(errorWith('decode', 'hash'))
   })
 
   it('returns a refusal of the peer', () => {

@@ -25,7 +25,7 @@ describe('resolveAddresses', () => {
       { ip: '1.2.3.4', tcpPort: 7 },
       { ip: '::1', tcpPort: 7 },
     ])
-    await expect(resolveAddresses(resolver({}), target)).rejects.toThrow('ENOTFOUND')
+    await expect(resolveAddresses(resolver({}), target)).rejects.toMatchObject({ code: 'ENOTFOUND' })
   })
 
   it('resolves an IP without a query', async () => {
