@@ -81,11 +81,8 @@ describe('docs/grafana', () => {
     }
   })
 
-  it.skipIf(!commandExists('promtool'))(
-    'promtool accepts the rules (skipped without promtool)',
-    async () => {
-      const { stdout } = await promisify(execFile)('promtool', ['check', 'rules', join(FOLDER, 'alerts.yml')])
-      expect(stdout).toMatch(/SUCCESS: \d+ rules found/)
-    },
-  )
+  it.skipIf(!commandExists('promtool'))('promtool accepts the rules (skipped without promtool)', async () => {
+    const { stdout } = await promisify(execFile)('promtool', ['check', 'rules', join(FOLDER, 'alerts.yml')])
+    expect(stdout).toMatch(/SUCCESS: \d+ rules found/)
+  })
 })

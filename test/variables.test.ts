@@ -67,14 +67,17 @@ describe('an empty variable counts as not set', () => {
 })
 
 describe('a variable without a flag', () => {
-  it.each(withPrefixes)('$prefix of $program.name is reported once, with the nearest known name', async ({ program, prefix }) => {
-    const known = namesOf(program, prefix).find((name) => name.length > prefix.length + 8) ?? ''
-    const misspelt = `${known.slice(0, -2)}${known.at(-1)}${known.at(-2)}`
-    const { warnings } = await start(program, { [misspelt]: 'x', [`${prefix}_EMPTY`]: '' })
-    expect(warnings).toEqual([
-      `The environment variable ${misspelt} belongs to no flag and is ignored. The most similar variable is ${known}`,
-    ])
-  })
+  it.each(withPrefixes)(
+    '$prefix of $program.name is reported once, with the nearest known name',
+    async ({ program, prefix }) => {
+      const known = namesOf(program, prefix).find((name) => name.length > prefix.length + 8) ?? ''
+      const misspelt = `${known.slice(0, -2)}${known.at(-1)}${known.at(-2)}`
+      const { warnings } = await start(program, { [misspelt]: 'x', [`${prefix}_EMPTY`]: '' })
+      expect(warnings).toEqual([
+        `The environment variable ${misspelt} belongs to no flag and is ignored. The most similar variable is ${known}`,
+      ])
+    },
+  )
 
   it('is not reported if it belongs to a test, another program, the tool or a Kubernetes service', async () => {
     const env = {

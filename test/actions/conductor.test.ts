@@ -5,6 +5,7 @@ import { createRpcClient, type RpcClient } from '../../src/jsonRpc/client.ts'
 import { JsonRpcError } from '../../src/jsonRpc/types.ts'
 import { systemClock } from '../../src/lib/clock.ts'
 import { silentLogger } from '../../src/lib/logger.ts'
+import { errorWith } from '../../src/lib/testUtils/errorWith.ts'
 import { until, WAIT_LIMIT_MS } from '../../src/lib/testUtils/until.ts'
 import { ConductorClient } from '../../src/rollup/sequencer/index.ts'
 import {
@@ -67,18 +68,18 @@ describe('sequencer with a conductor', () => {
   it('starts only if its conductor is the leader', async () => {
     const { node, conductor } = await addMember(false)
     expect(node.conductorEnabled()).toBe(true)
-    await expect(node.startSequencer()).rejects.toThrow('sequencer is not the leader, aborting')
+    await expect(node.startSequencer()).rejects.toMatchObject({ code: 'not-leader' })
     conductor.fault = () => {
       throw new JsonRpcError(-32000, 'no cluster')
     }
-    await expect(node.startSequencer()).rejects.toThrow(/^sequencer leader check failed: .*no cluster/)
+    await expect(node.startSequencer()).rejects.toMatchObject({ code: 'leader-unknown' })
     conductor.fault = undefined
     conductor.isLeader = true
     await node.startSequencer()
     expect(node.sequencerActive()).toBe(true)
     // Leadership is queried before anything else, as op-node does.
     conductor.isLeader = false
-    await expect(node.startSequencer()).rejects.toThrow('sequencer is not the leader, aborting')
+    await expect(node.startSequencer()).rejects.toMatchObject({ code: 'not-leader' })
   })
 
   it('commits each block before it becomes the head, then publishes it', async () => {
@@ -139,7 +140,7 @@ describe('sequencer with a conductor', () => {
     await chain.clock.advance(1000)
     expect(await stopping).toBe(node.syncStatus().unsafeL2.hash)
     expect(await joined).toBe(await stopping)
-    await expect(node.stopSequencer()).rejects.toThrow('sequencer not running')
+    await expect(node.stopSequencer()).rejects.toMatchObject({ code: 'sequencer-stopped' })
   })
 
   it('completes a stop whose caller has disconnected', async () => {
@@ -178,7 +179,7 @@ describe('sequencer with a conductor', () => {
     await commitBlockThatEngineRefuses(member)
     const stopping = node.stopSequencer()
     await until(() => conductor.calls.at(-1) === 'conductor_leader')
-    const failed = expect(stopping).rejects.toThrow('the node is ending')
+    const failed = expect(stopping).rejects.toMatchObject({ code: 'node-ending' })
     await chain.close()
     await failed
   })
@@ -217,7 +218,9 @@ describe('sequencer with a conductor', () => {
     const head = log.head
     if (head === undefined) throw new Error('nothing was committed')
     // What op-conductor does for a new leader that lacks one block.
-    await expect(second.node.startSequencer(head.payload.blockHash)).rejects.toThrow('block hash does not match: head')
+    await expect(second.node.startSequencer(head.payload.blockHash)).rejects.toMatchObject({
+      code: 'wrong-head',
+    })
     await second.node.postUnsafePayload(head)
     await until(() => second.node.syncStatus().unsafeL2.number === 3)
     await second.node.startSequencer(head.payload.blockHash)
@@ -246,7 +249,7 @@ describe('without a conductor', () => {
     await chain.advance(1)
     expect(node.syncStatus().unsafeL2.number).toBe(1)
     const verifier = await chain.addNode()
-    expect(() => verifier.node.overrideLeader()).toThrow('sequencer is not enabled')
+    expect(() => verifier.node.overrideLeader()).toThrow(errorWith('sequencer-disabled'))
     expect(verifier.node.conductorEnabled()).toBe(false)
     verifier.node.setRecoverMode(true)
   })

@@ -89,7 +89,7 @@ it('a sequencer passes the refund opt-in to its engine, and a verifier refuses i
   expect(sequencer.engine.calls.filter((call) => call.startsWith('sdm'))).toEqual(['sdm true'])
   const active = { protocolActive: true, activationTime: 0 }
   expect(sequencer.node.sdmStatus()).toEqual({ postExecOptIn: true, effective: true, ...active })
-  await expect(verifier.node.setSdmPostExecOptIn(true)).rejects.toThrow('sequencer is not enabled')
+  await expect(verifier.node.setSdmPostExecOptIn(true)).rejects.toMatchObject({ code: 'sequencer-disabled' })
   expect(verifier.node.sdmStatus()).toEqual({ postExecOptIn: false, effective: false, ...active })
 })
 

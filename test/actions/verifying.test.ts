@@ -1,5 +1,6 @@
 import { afterEach, describe, expect, it } from 'vitest'
 import { JsonRpcError } from '../../src/jsonRpc/types.ts'
+import { errorWith } from '../../src/lib/testUtils/errorWith.ts'
 import { until } from '../../src/lib/testUtils/until.ts'
 import type { FakeEngine } from '../../src/rollup/engine/testUtils/fakeEngine.ts'
 import { type PayloadEnvelope, payloadBlockHash } from '../../src/rollup/protocol/index.ts'
@@ -184,7 +185,7 @@ describe('unsafe chain', () => {
     const block = at(blocks, 1)
     const forged = { ...block, payload: { ...block.payload, gasUsed: 5n } }
     await expect(verifier.node.postUnsafePayload(forged)).rejects.toThrow(
-      `payload has bad block hash: ${block.payload.blockHash}, actual block hash is: 0x`,
+      errorWith('bad-block-hash', block.payload.blockHash),
     )
     await verifier.node.postUnsafePayload(block)
     await until(() => verifier.node.syncStatus().unsafeL2.number === 1)
@@ -759,9 +760,7 @@ describe('finality', () => {
 describe('calls without an answer', () => {
   it('refuses safe heads without a safe head database', async () => {
     const { verifier } = await startBoth(1)
-    await expect(verifier.node.safeHeadAtL1Block(16)).rejects.toThrow(
-      'failed to get safe head at l1 block 0x10: safe head database not enabled',
-    )
+    await expect(verifier.node.safeHeadAtL1Block(16)).rejects.toThrow(errorWith('safe-db-disabled', '0x10'))
   })
 
   it('names the height that has no block yet', async () => {
