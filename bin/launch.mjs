@@ -19,7 +19,8 @@ const v8Flags = (...flags) => (isV8Known ? flags : [])
  * |---|---|---|
  * | --max-semi-space-size | bench/memory.ts | 150 and 103 MB a rollup node and a geth, 176 and 116 |
  * | --heap-growing-percent (rollup node) | bench:p2p, 50 hosts, 1 kB | 73 and 96 ms of processor time a block |
- * | both, in the RPC processes of geth | bench:attack | memory grew by 165 MB, 293 |
+ * | --heap-growing-percent (RPC processes of geth) | bench:attack | memory grew by 165 MB, 293 |
+ * | --max-semi-space-size=16 (RPC processes of geth) | bench:geth-rpc, eth_getLogs, 2 processes | 138 and 105 answers a second |
  * | --heap-growing-percent (geth) | bench:attack | memory grew by 93 to 112 MB, 145 to 153 |
  * | --external-memory-accounted-in-global-limit | bench:p2p, 50 hosts, 100 kB | 250 and 430 ms of processor time a block |
  * | MALLOC_ARENA_MAX, MALLOC_MMAP_THRESHOLD_, MALLOC_TRIM_THRESHOLD_ | bench:attack | by 93 to 112 MB, 144 to 147 |

@@ -19,10 +19,10 @@ import { LabelsFile } from './labelsFile.ts'
 import type { FromRpcProcess, PortName, RpcProcessOptions, RpcReport, ToRpcProcess } from './messages.ts'
 import { answerReads } from './syncReads.ts'
 
-/** Heap limit of a process: its caches, and the memory of its calls. */
-const HEAP_MEGABYTES = 256
-/** The flags with which the engine process saves memory (bin/launch.mjs). A process gets them too. */
-const HEAP_FLAGS = /^--(max-semi-space-size|heap-growing-percent)=/
+/** A process's heap: its caches and its calls in 256 MB, and room for answers of a megabyte among young objects. */
+const HEAP_FLAGS = ['--max-old-space-size=256', '--max-semi-space-size=16']
+/** With this flag the engine process saves memory (bin/launch.mjs). A process gets it too. */
+const INHERITED_FLAG = /^--heap-growing-percent=/
 /** A process that sends nothing for this long is replaced. Long enough for an overloaded machine. */
 const STUCK_MS = 60_000
 /** Interval of the liveness checks. */
@@ -178,7 +178,7 @@ export class RpcProcesses {
     const { file = OWN_FILE, workers: _, ...options } = this.options
     this.labels ??= new LabelsFile(chain, options.rpc.datadir)
     const { child, closed, ended } = startChildProgram(file, clock, {
-      flags: [...process.execArgv.filter((flag) => HEAP_FLAGS.test(flag)), `--max-old-space-size=${HEAP_MEGABYTES}`],
+      flags: [...process.execArgv.filter((flag) => INHERITED_FLAG.test(flag)), ...HEAP_FLAGS],
       // Descriptor 3 is the pipe for reads (see syncReads), descriptor 5 the labels file.
       stdio: ['ignore', 'ignore', 'pipe', 'pipe', 'ipc', this.labels.descriptor],
     })
