@@ -1,6 +1,6 @@
 import type { Hex } from '../../lib/hex.ts'
 import type { Frame } from '../evm/interpreter/frame.ts'
-import { opcodeName } from '../evm/interpreter/opcodeNames.ts'
+import { opcodeName } from '../evm/interpreter/opcodeTable.ts'
 
 export interface TraceStep {
   pc: number

@@ -1,6 +1,5 @@
 import type { Failure, Frame } from './frame.ts'
-import type { OpcodeTable } from './gas.ts'
-import { opcodeName } from './opcodeNames.ts'
+import { type OpcodeTable, opcodeName } from './opcodeTable.ts'
 
 export const REVERTED = 'execution reverted'
 

@@ -1,6 +1,6 @@
 import type { WorldState } from '../../state/worldState.ts'
-import type { OpcodeTable } from './gas.ts'
 import type { HexNames } from './hexNames.ts'
+import type { OpcodeTable } from './opcodeTable.ts'
 import type { Substate } from './substate.ts'
 import type { Tracer } from './tracer.ts'
 import type { Word } from './word.ts'
