@@ -1,6 +1,7 @@
 import { createHash, generateKeyPairSync, sign } from 'node:crypto'
 import { bls12_381 } from '@noble/curves/bls12-381.js'
 import { bn254 } from '@noble/curves/bn254.js'
+import { OpEvm } from '../src/execution/evm/opEvm.ts'
 import { kzgLibrary } from '../src/execution/evm/precompiles/pointEvaluation.ts'
 import { createMemoryBlock, deposit, type MemoryAccount } from '../src/execution/testUtils/memoryBlock.ts'
 import { bigIntToBytes, concatBytes } from '../src/lib/bytes.ts'
@@ -274,7 +275,7 @@ async function secondsOf(load: Load, gas: bigint, stored?: StoredState): Promise
     block: { gasLimit: 2n * BLOCK_GAS },
   })
   const { env } = execution
-  env.evm.bind(env.world, () => `0x${'ab'.repeat(32)}`)
+  env.evm = new OpEvm({ world: env.world, ancestorHash: () => `0x${'ab'.repeat(32)}` }, env.block.rules)
   const before = process.cpuUsage()
   const startMs = performance.now()
   const { gasUsed, failure } = await execution.add(

@@ -3,7 +3,6 @@ import { BlockImporter } from '../../src/execution/chain/blockImporter.ts'
 import { envelopeOfBlock } from '../../src/execution/chain/storage/blockFile.ts'
 import { decodeHeader } from '../../src/execution/chain/storage/headerCodec.ts'
 import type { ChainConfig } from '../../src/execution/config/chainConfig.ts'
-import { EvmPool } from '../../src/execution/evm/evmPool.ts'
 import type { BlockHeader } from '../../src/execution/primitives/block.ts'
 import type { DiskLayer } from '../../src/execution/state/diskLayer.ts'
 import { LayerTree } from '../../src/execution/state/layerTree.ts'
@@ -153,27 +152,23 @@ class TestChain {
       canonicalHeader: () => undefined,
       isCanonical: () => false,
     }
-    this.importer = new BlockImporter(
-      {
-        blocks: {
-          header: (hash) => this.headers.get(hash),
-          write: async ({ header }, _, { codes }) => {
-            this.headers.set(header.hash, header)
-            for (const { hash, code } of codes) this.codes.set(toHex(hash), code)
-          },
+    this.importer = new BlockImporter({
+      blocks: {
+        header: (hash) => this.headers.get(hash),
+        write: async ({ header }, _, { codes }) => {
+          this.headers.set(header.hash, header)
+          for (const { hash, code } of codes) this.codes.set(toHex(hash), code)
         },
-        head: () => this.genesis,
-        pruner: {
-          nodesToWrite: () => [],
-          add: (header, { writes }) => this.tree.add(header, header.parentHash, writes, 0),
-        },
-        evms: new EvmPool({ ancestry }, config),
-        worldAt: ({ hash, stateRoot }) => new BurningWorld(this.database.at(this.tree.at(hash) ?? NO_STATE), stateRoot),
-        ensureState: async () => true,
-        logger: silentLogger,
       },
-      config,
-    )
+      pruner: {
+        nodesToWrite: () => [],
+        add: (header, { writes }) => this.tree.add(header, header.parentHash, writes, 0),
+      },
+      evm: { config, ancestry },
+      worldAt: ({ hash, stateRoot }) => new BurningWorld(this.database.at(this.tree.at(hash) ?? NO_STATE), stateRoot),
+      ensureState: async () => true,
+      logger: silentLogger,
+    })
   }
 
   has(hash: Hex): boolean {

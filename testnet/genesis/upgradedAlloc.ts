@@ -1,6 +1,6 @@
 import { executeDeposit } from '../../src/execution/block/executeTransaction.ts'
 import { parseChainConfig } from '../../src/execution/config/chainConfig.ts'
-import { EvmPool } from '../../src/execution/evm/evmPool.ts'
+import { createEnvironment } from '../../src/execution/evm/environment.ts'
 import { slotValue, storageWord } from '../../src/execution/evm/storageWord.ts'
 import {
   type AccountRecord,
@@ -39,7 +39,6 @@ export async function upgradedAlloc(
   { chainConfig, timestamp }: { chainConfig: Record<string, unknown>; timestamp: number },
 ): Promise<GenesisAlloc> {
   const world = new RecordingState(new AllocSource(alloc))
-  const pool = new EvmPool({ ancestry: NO_ANCESTORS }, parseChainConfig(chainConfig))
   const block = {
     number: 0,
     timestamp,
@@ -48,9 +47,10 @@ export async function upgradedAlloc(
     gasLimit: GAS_LIMIT,
     baseFee: 0n,
   }
-  using lease = pool.lease(world, block, ZERO_HASH)
+  const modules = { config: parseChainConfig(chainConfig), ancestry: NO_ANCESTORS }
+  const env = createEnvironment(modules, world, block, ZERO_HASH)
   for (const [index, deposit] of deposits.entries()) {
-    const { status, failure } = await executeDeposit(lease.env, decodeDeposit(encodeDepositTx(deposit)))
+    const { status, failure } = await executeDeposit(env, decodeDeposit(encodeDepositTx(deposit)))
     if (status !== 1)
       throw new DeviumError('genesis', `upgrade deposit ${index} failed on the genesis state: ${failure}`)
   }

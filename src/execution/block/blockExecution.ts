@@ -6,9 +6,18 @@ import type { GasRefund } from '../../rollup/protocol/transaction/postExec.ts'
 import type { ChainConfig } from '../config/chainConfig.ts'
 import { emptyActivationFork } from '../config/chainConfig.ts'
 import { ChainError } from '../errors.ts'
+import { contextOf, createEnvironment, type EvmModules } from '../evm/environment.ts'
 import type { Environment } from '../evm/runMessage.ts'
-import type { DepositTransaction, PostExecTransaction, SignedTransaction, Transaction } from '../primitives/block.ts'
+import type {
+  Block,
+  BlockHeader,
+  DepositTransaction,
+  PostExecTransaction,
+  SignedTransaction,
+  Transaction,
+} from '../primitives/block.ts'
 import type { StateChanges } from '../state/stateKeys.ts'
+import type { WorldState } from '../state/worldState.ts'
 import { daSizeOf } from '../tx/dataSize.ts'
 import { type ExecutionReceipt, encodeConsensusReceipt, logsBloom, mergeBlooms } from '../tx/receiptCodec.ts'
 import { BlockWarming } from './blockWarming.ts'
@@ -47,11 +56,6 @@ export interface ExecutionResult {
   changes: StateChanges
 }
 
-export interface KnownTransactions {
-  /** Encodings of all transactions known at the start. The last one may define refunds of the others. */
-  transactions: readonly Uint8Array[]
-}
-
 export class BlockExecution {
   readonly env: Environment
   private readonly config: ChainConfig
@@ -82,10 +86,14 @@ export class BlockExecution {
     this.pool = env.block.gasLimit
   }
 
-  /** Throws ChainError `invalid-block`, and DecodeError for a malformed post-exec transaction. */
-  begin({ transactions, ...start }: BlockStart & KnownTransactions): Promise<void> {
+  /**
+   * Throws ChainError `invalid-block`, and DecodeError for a malformed post-exec transaction.
+   *
+   * @param transactions encodings of all transactions known at the start; the last one may define refunds of the others
+   */
+  begin(start: BlockStart, transactions: readonly Uint8Array[]): Promise<void> {
     this.given = readRefunds(transactions, this.env.block)
-    this.emptyFork = emptyActivationFork(this.config, this.env.block.timestamp, start.parentTimestamp)
+    this.emptyFork = emptyActivationFork(this.config, this.env.block.timestamp, start.parent.timestamp)
     return beginBlock(this.env, this.config, start)
   }
 
@@ -232,4 +240,21 @@ export class BlockExecution {
     if (tx.type === 0x7e && this.env.block.rules.canyon) receipt.depositReceiptVersion = 1
     return receipt
   }
+}
+
+/** Begins to execute a whole block on its parent's state. Throws like `begin`. */
+export async function beginExecution(
+  modules: EvmModules,
+  world: WorldState,
+  { header, transactions }: Pick<Block, 'header' | 'transactions'>,
+  parent: BlockHeader,
+  client?: AbortSignal,
+): Promise<BlockExecution> {
+  const env = createEnvironment(modules, world, contextOf(header), parent.hash, client)
+  const execution = new BlockExecution(env, modules.config)
+  await execution.begin(
+    { parent, parentBeaconBlockRoot: header.parentBeaconBlockRoot },
+    transactions.map(({ raw }) => raw),
+  )
+  return execution
 }

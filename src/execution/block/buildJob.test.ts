@@ -5,7 +5,6 @@ import { silentLogger } from '../../lib/logger.ts'
 import { EMPTY_TRIE_ROOT, ZERO_HASH } from '../../rollup/protocol/index.ts'
 import type { TxSource } from '../chain/building.ts'
 import { sealHeader } from '../chain/storage/headerCodec.ts'
-import { EvmPool } from '../evm/evmPool.ts'
 import type { BlockHeader, SignedTransaction } from '../primitives/block.ts'
 import { COINBASE, createMemoryBlock, deposit, type MemoryAccount } from '../testUtils/memoryBlock.ts'
 import { signTransaction, testAddress, testKey } from '../testUtils/signTransaction.ts'
@@ -86,7 +85,7 @@ function scene(
   const ancestry = { header: () => parent, canonicalHeader: () => undefined, isCanonical: () => false }
   const clock = new ManualClock()
   const modules = {
-    evms: new EvmPool({ ancestry }, config),
+    evm: { config, ancestry },
     world,
     clock,
     slow,
@@ -96,7 +95,6 @@ function scene(
   }
   const start = () =>
     OpBuildJob.start(modules, {
-      config,
       payloadId: '0x0300000000000000',
       parent,
       attributes: {
@@ -111,7 +109,6 @@ function scene(
         ...attributes,
       },
       refundsWarming: false,
-      signal: undefined,
     })
   return { start, clock }
 }

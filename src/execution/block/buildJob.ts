@@ -16,9 +16,8 @@ import { toBlock, toReceipts } from '../chain/blockReader.ts'
 import type { BuildJob, BuiltBlock, DaSizeLimits, TxSource } from '../chain/building.ts'
 import { payloadOfHeader } from '../chain/headerPayload.ts'
 import { sealHeader } from '../chain/storage/headerCodec.ts'
-import type { ChainConfig } from '../config/chainConfig.ts'
 import { ChainError } from '../errors.ts'
-import type { EvmPool, Lease } from '../evm/evmPool.ts'
+import { createEnvironment, type EvmModules } from '../evm/environment.ts'
 import { abandonTransaction } from '../evm/runMessage.ts'
 import { type BlockHeader, isSigned, type SignedTransaction, type Transaction } from '../primitives/block.ts'
 import type { WorldState } from '../state/worldState.ts'
@@ -28,7 +27,7 @@ import { childBaseFee, extraDataOf } from './headerRules.ts'
 import type { SlowTransactions } from './slowTransactions.ts'
 
 export interface BuildModules {
-  evms: EvmPool
+  evm: EvmModules
   /** State after the parent. */
   world: WorldState
   clock: Pick<Clock, 'setTimeout' | 'now'>
@@ -41,13 +40,11 @@ export interface BuildModules {
 }
 
 export interface BuildOptions {
-  config: ChainConfig
   payloadId: Hex
   parent: BlockHeader
   attributes: PayloadAttributes
   /** From Lagoon on, if the pool is used: the block refunds accesses that it warmed for its own transactions. */
   refundsWarming: boolean
-  signal: AbortSignal | undefined
 }
 
 /** Time left to the first pass over the pool after the block is requested. */
@@ -65,7 +62,6 @@ export class OpBuildJob implements BuildJob {
   readonly timestamp: number
   private readonly modules: BuildModules
   private readonly options: BuildOptions
-  private readonly lease: Lease
   private readonly execution: BlockExecution
   private readonly extraData: Hex
   private readonly transactions: Transaction[] = []
@@ -79,7 +75,8 @@ export class OpBuildJob implements BuildJob {
   private sealed: Promise<BuiltBlock> | undefined
 
   private constructor(modules: BuildModules, options: BuildOptions) {
-    const { config, parent, attributes } = options
+    const { config } = modules.evm
+    const { parent, attributes } = options
     this.payloadId = options.payloadId
     this.parentHash = parent.hash
     this.timestamp = attributes.timestamp
@@ -94,8 +91,8 @@ export class OpBuildJob implements BuildJob {
       gasLimit: attributes.gasLimit,
       baseFee: childBaseFee(config, parent, attributes.timestamp),
     }
-    this.lease = modules.evms.lease(modules.world, context, parent.hash)
-    this.execution = new BlockExecution(this.lease.env, config)
+    const env = createEnvironment(modules.evm, modules.world, context, parent.hash)
+    this.execution = new BlockExecution(env, config)
   }
 
   /** Runs the forced transactions. Throws ChainError `invalid-attributes` or `build-failed`. */
@@ -103,12 +100,7 @@ export class OpBuildJob implements BuildJob {
     const { attributes, parent } = options
     if (attributes.timestamp <= parent.timestamp) throw new ChainError('invalid-attributes', 'invalid timestamp')
     const job = new OpBuildJob(modules, options)
-    try {
-      await job.runForced()
-    } catch (error) {
-      job.lease[Symbol.dispose]()
-      throw error
-    }
+    await job.runForced()
     const { txSource } = modules
     if (txSource !== undefined && !attributes.noTxPool) {
       job.fillingSince = modules.clock.now()
@@ -129,23 +121,17 @@ export class OpBuildJob implements BuildJob {
     this.isFirstWalkOver = true
     this.stop.abort()
     if (this.sealed !== undefined) return
-    this.sealed = this.filling
-      .finally(() => this.lease[Symbol.dispose]())
-      .then(() => {
-        throw new ChainError('build-failed', 'block building was cancelled')
-      })
+    this.sealed = this.filling.then(() => {
+      throw new ChainError('build-failed', 'block building was cancelled')
+    })
     this.sealed.catch(() => {})
   }
 
   private async runForced(): Promise<void> {
     const { attributes, parent } = this.options
     try {
-      await this.execution.begin({
-        parentHash: parent.hash,
-        parentTimestamp: parent.timestamp,
-        parentBeaconBlockRoot: attributes.parentBeaconBlockRoot,
-        transactions: attributes.transactions,
-      })
+      const { parentBeaconBlockRoot } = attributes
+      await this.execution.begin({ parent, parentBeaconBlockRoot }, attributes.transactions)
     } catch (error) {
       if (!(error instanceof DecodeError) && !(error instanceof ChainError)) throw error
       throw new ChainError('build-failed', error.message, { cause: error })
@@ -153,7 +139,7 @@ export class OpBuildJob implements BuildJob {
     if (this.refundsWarming()) this.execution.refundWarming()
     for (const [index, raw] of attributes.transactions.entries()) {
       await yieldToLoop()
-      this.lease.env.evm.limit?.throwIfAborted()
+      this.execution.env.evm.limit?.throwIfAborted()
       let tx: Transaction
       try {
         tx = decodeTransaction(raw)
@@ -191,15 +177,14 @@ export class OpBuildJob implements BuildJob {
    */
   private async fill(txSource: TxSource): Promise<void> {
     const { signal } = this.stop
-    const aborted = this.options.signal === undefined ? signal : AbortSignal.any([signal, this.options.signal])
     await this.takeBest(txSource, () => this.isFirstWalkOver)
-    while (!aborted.aborted) {
+    while (!signal.aborted) {
       // Requested before the pass, so that no transaction added during it is missed.
-      const added = txSource.added(aborted).then(
+      const added = txSource.added(signal).then(
         () => true,
         () => false,
       )
-      await this.takeBest(txSource, () => aborted.aborted)
+      await this.takeBest(txSource, () => signal.aborted)
       if (!(await added)) return
     }
   }
@@ -301,7 +286,7 @@ export class OpBuildJob implements BuildJob {
             this.transactions.map(({ raw }) => raw),
           ),
         },
-        receipts: toReceipts(block, result.receipts, this.options.config),
+        receipts: toReceipts(block, result.receipts, this.modules.evm.config),
         blockValue: result.tips,
       }
       const { parentBeaconBlockRoot } = header
@@ -310,7 +295,6 @@ export class OpBuildJob implements BuildJob {
       return built
     } finally {
       endGrace()
-      this.lease[Symbol.dispose]()
     }
   }
 

@@ -254,9 +254,8 @@ describe('an activation block', () => {
       for (const isActivation of [true, false]) {
         const { execution, config } = blockWith({ fork: before })
         config.forks[fork] = execution.env.block.timestamp
-        const parentTimestamp = execution.env.block.timestamp - (isActivation ? 2 : 0)
-        const start = { parentHash: L1_INFO.hash, parentTimestamp, parentBeaconBlockRoot: undefined, transactions: [] }
-        await execution.begin(start)
+        const timestamp = execution.env.block.timestamp - (isActivation ? 2 : 0)
+        await execution.begin({ parent: { hash: L1_INFO.hash, timestamp } }, [])
         await execution.add(L1_INFO)
         const isRefused = isActivation && forbidden !== undefined
         expect(execution.mayTake(transfer())).toBe(!isRefused)

@@ -2,6 +2,7 @@ import { fromHex, type Hex } from '../../lib/hex.ts'
 import type { ChainConfig } from '../config/chainConfig.ts'
 import { Substate } from '../evm/interpreter/substate.ts'
 import type { Environment } from '../evm/runMessage.ts'
+import type { BlockHeader } from '../primitives/block.ts'
 import { CREATE2_DEPLOYER_ADDRESS, create2DeployerCode } from './create2Deployer.ts'
 
 /** EIP-4788. */
@@ -12,9 +13,8 @@ const SYSTEM_ADDRESS: Hex = '0xfffffffffffffffffffffffffffffffffffffffe'
 const SYSTEM_CALL_GAS = 30_000_000n
 
 export interface BlockStart {
-  parentHash: Hex
-  parentTimestamp: number
-  parentBeaconBlockRoot: Hex | undefined
+  parent: Pick<BlockHeader, 'hash' | 'timestamp'>
+  parentBeaconBlockRoot?: Hex | undefined
 }
 
 /** Applies the changes before a block's first transaction. */
@@ -25,7 +25,7 @@ export async function beginBlock(env: Environment, config: ChainConfig, start: B
   if (rules.ecotone && start.parentBeaconBlockRoot !== undefined) {
     await systemCall(env, BEACON_ROOTS_ADDRESS, fromHex(start.parentBeaconBlockRoot, 32, 'parentBeaconBlockRoot'))
   }
-  if (rules.isthmus) await systemCall(env, HISTORY_STORAGE_ADDRESS, fromHex(start.parentHash, 32, 'parentHash'))
+  if (rules.isthmus) await systemCall(env, HISTORY_STORAGE_ADDRESS, fromHex(start.parent.hash, 32, 'parentHash'))
   env.world.endTransaction()
 }
 

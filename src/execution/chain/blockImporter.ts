@@ -1,14 +1,14 @@
 import { DecodeError } from '../../lib/errors.ts'
 import { type Hex, toHex } from '../../lib/hex.ts'
 import type { Logger } from '../../lib/logger.ts'
+import { LruMap } from '../../lib/lruMap.ts'
 import { yieldToLoop } from '../../lib/yieldToLoop.ts'
 import { decodeTransaction, payloadToHeader } from '../../rollup/protocol/index.ts'
-import type { ExecutionPayload, PayloadEnvelope } from '../../rollup/protocol/types.ts'
-import { BlockExecution, type ExecutionResult } from '../block/blockExecution.ts'
+import type { PayloadEnvelope } from '../../rollup/protocol/types.ts'
+import { beginExecution, type ExecutionResult } from '../block/blockExecution.ts'
 import { checkExecution, checkHeader } from '../block/headerRules.ts'
-import type { ChainConfig } from '../config/chainConfig.ts'
 import { ChainError } from '../errors.ts'
-import { contextOf, type EvmPool } from '../evm/evmPool.ts'
+import type { EvmModules } from '../evm/environment.ts'
 import type { Block, BlockHeader, Transaction } from '../primitives/block.ts'
 import type { WorldState } from '../state/worldState.ts'
 import { toBlock } from './blockReader.ts'
@@ -26,8 +26,7 @@ const KEPT_INVALID = 512
 
 export interface BlockImporterModules {
   blocks: Pick<BlockStore, 'header' | 'write'>
-  head: () => Pick<BlockHeader, 'number'>
-  evms: EvmPool
+  evm: EvmModules
   /** A fresh state after the block. */
   worldAt: (header: BlockHeader) => WorldState
   pruner: Pick<StatePruner, 'nodesToWrite' | 'add'>
@@ -40,26 +39,16 @@ export interface BlockImporterModules {
 /** Executes payloads on their parents and stores valid blocks. */
 export class BlockImporter {
   private readonly modules: BlockImporterModules
-  private readonly config: ChainConfig
-  private readonly built = new Map<Hex, { block: Block; result: ExecutionResult }>()
-
+  private readonly built = new LruMap<Hex, { block: Block; result: ExecutionResult }>(KEPT_BUILDS)
   /** Hashes of rejected blocks and their descendants, with the last valid ancestor. */
-  private readonly invalid = new Map<Hex, Hex>()
-  /** The highest imported block. A block above it and above the head is not in the database, so no read is needed. */
-  private highest = 0
+  private readonly invalid = new LruMap<Hex, Hex>(KEPT_INVALID)
 
-  constructor(modules: BlockImporterModules, config: ChainConfig) {
+  constructor(modules: BlockImporterModules) {
     this.modules = modules
-    this.config = config
   }
 
   keepBuilt({ block }: BuiltBlock, result: ExecutionResult): void {
     this.built.set(block.header.hash, { block, result })
-    if (this.built.size <= KEPT_BUILDS) return
-    for (const oldest of this.built.keys()) {
-      this.built.delete(oldest)
-      break
-    }
   }
 
   /** The answer to a forkchoice that names a rejected block. Undefined for other blocks. */
@@ -69,21 +58,12 @@ export class BlockImporter {
     return { status: 'INVALID', latestValidHash, validationError: LINKS_TO_INVALID }
   }
 
-  private keepInvalid(hash: Hex, lastValid: Hex): void {
-    this.invalid.set(hash, lastValid)
-    if (this.invalid.size <= KEPT_INVALID) return
-    for (const oldest of this.invalid.keys()) {
-      this.invalid.delete(oldest)
-      break
-    }
-  }
-
   /** See Chain.importPayload. Calls must not overlap. */
   async importPayload(envelope: PayloadEnvelope): Promise<PayloadStatus> {
     const { blocks, pruner, logger } = this.modules
     const { payload } = envelope
-    if (this.isKnown(payload)) return { status: 'VALID', latestValidHash: payload.blockHash }
-    const isBuiltHere = this.built.has(payload.blockHash)
+    if (blocks.header(payload.blockHash) !== undefined) return { status: 'VALID', latestValidHash: payload.blockHash }
+    const isBuiltHere = this.built.peek(payload.blockHash) !== undefined
     const decodingFrom = performance.now()
     let block: Block
     try {
@@ -97,7 +77,7 @@ export class BlockImporter {
     if (parent === undefined) {
       const lastValid = this.invalid.get(payload.parentHash)
       if (lastValid === undefined) return { status: 'SYNCING', latestValidHash: null }
-      this.keepInvalid(payload.blockHash, lastValid)
+      this.invalid.set(payload.blockHash, lastValid)
       return invalidPayload(LINKS_TO_INVALID, lastValid)
     }
     if (!(await this.modules.ensureState(parent))) return { status: 'SYNCING', latestValidHash: null }
@@ -107,12 +87,11 @@ export class BlockImporter {
       const { codes } = result.changes
       await blocks.write(block, result.receipts, { codes, nodes: pruner.nodesToWrite(result.changes) })
       pruner.add(block.header, result.changes)
-      this.highest = Math.max(this.highest, block.header.number)
     } catch (error) {
       if (!(error instanceof ChainError) || (error.code !== 'invalid-block' && error.code !== 'invalid-transaction'))
         throw error
       logger.warn('Rejected an invalid block', { number: payload.blockNumber, hash: payload.blockHash, err: error })
-      this.keepInvalid(payload.blockHash, parent.hash)
+      this.invalid.set(payload.blockHash, parent.hash)
       return invalidPayload(error.message, parent.hash)
     }
     this.built.delete(payload.blockHash)
@@ -121,12 +100,6 @@ export class BlockImporter {
       this.modules.onExecuted?.({ gasUsed: payload.gasUsed, durationMs })
     }
     return { status: 'VALID', latestValidHash: payload.blockHash }
-  }
-
-  /** A block that an earlier process left above the head may count as new. It is then written again. */
-  private isKnown({ blockNumber, blockHash }: ExecutionPayload): boolean {
-    const { blocks, head } = this.modules
-    return blockNumber <= Math.max(this.highest, head().number) && blocks.header(blockHash) !== undefined
   }
 
   /** Throws DecodeError or ChainError if the payload cannot be a block. */
@@ -143,17 +116,11 @@ export class BlockImporter {
     const { header, transactions } = block
     const known = this.built.get(header.hash)
     if (known !== undefined) return known.result
-    checkHeader(header, parent, this.config)
-    using lease = this.modules.evms.lease(this.modules.worldAt(parent), contextOf(header), parent.hash)
-    const execution = new BlockExecution(lease.env, this.config)
-    await execution.begin({
-      parentHash: parent.hash,
-      parentTimestamp: parent.timestamp,
-      parentBeaconBlockRoot: header.parentBeaconBlockRoot,
-      transactions: transactions.map(({ raw }) => raw),
-    })
+    const { evm, worldAt } = this.modules
+    checkHeader(header, parent, evm.config)
+    const execution = await beginExecution(evm, worldAt(parent), block, parent)
     for (const [index, tx] of transactions.entries()) {
-      await lease.env.evm.yieldToLoop()
+      await execution.env.evm.yieldToLoop()
       try {
         await execution.add(tx)
       } catch (error) {

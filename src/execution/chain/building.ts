@@ -37,7 +37,6 @@ export interface BuildRequest {
    * block warmed. Default false.
    */
   refundsWarming?: boolean
-  signal?: AbortSignal
 }
 
 /** The part of the transaction pool that the builder needs. */

@@ -5,7 +5,7 @@ import type { Fork } from '../../rollup/protocol/types.ts'
 import { childBaseFee } from '../block/headerRules.ts'
 import type { ChainConfig } from '../config/chainConfig.ts'
 import { ChainError } from '../errors.ts'
-import { EvmPool } from '../evm/evmPool.ts'
+import type { EvmModules } from '../evm/environment.ts'
 import type { Block, BlockHeader, Receipt, TransactionLocation } from '../primitives/block.ts'
 import {
   StateDatabase,
@@ -32,13 +32,15 @@ export interface ChainViewModules {
   reads: ChainReads
   blocks: BlockReader
   labels: ChainLabels
+  /** Aborts all executions. */
+  limit?: AbortSignal
 }
 
 /** The read-only part of a chain: blocks, states, and simulations on them. */
 export class ChainView implements ReadableChain {
   readonly config: ChainConfig
   readonly genesis: BlockHeader
-  protected readonly evms: EvmPool
+  protected readonly evm: EvmModules
   private readonly reads: ChainReads
   private readonly blockReader: BlockReader
   private readonly labels: ChainLabels
@@ -46,7 +48,7 @@ export class ChainView implements ReadableChain {
   private readonly simulation: SimulationModules
 
   constructor(
-    { reads, blocks, labels }: ChainViewModules,
+    { reads, blocks, labels, limit }: ChainViewModules,
     { config, genesis }: { config: ChainConfig; genesis: BlockHeader },
     caches: StateDatabaseOptions = {},
   ) {
@@ -56,8 +58,8 @@ export class ChainView implements ReadableChain {
     this.blockReader = blocks
     this.labels = labels
     this.states = new StateDatabase({ store: reads }, caches)
-    this.evms = new EvmPool({ ancestry: blocks }, config)
-    this.simulation = { evms: this.evms, config, worldAt: (header) => this.worldAt(header) }
+    this.evm = { config, ancestry: blocks, limit }
+    this.simulation = { ...this.evm, worldAt: (header) => this.worldAt(header) }
   }
 
   isForkActive(fork: Fork, timestamp: number): boolean {
@@ -139,8 +141,7 @@ export class ChainView implements ReadableChain {
   ): Promise<SimulatedBlock[]> {
     const base = this.blockReader.block(blockHash)
     if (base === undefined) throw new ChainError('unknown-block', `block ${blockHash} is not known`)
-    const modules = { config: this.config, ancestry: this.blockReader, worldAt: this.simulation.worldAt }
-    return simulateBlocks(modules, request, base, client)
+    return simulateBlocks(this.simulation, request, base, client)
   }
 
   async traceCall(

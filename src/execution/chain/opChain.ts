@@ -91,40 +91,36 @@ class OpChain extends ChainView implements Chain {
   private readonly slow = new SlowTransactions()
   private readonly executedListeners = new Set<(block: ExecutedBlock) => void>()
   /** Cancels running block executions. */
-  private readonly closing = new AbortController()
+  private readonly closing: AbortController
   private writesStates = false
   private closed = false
 
   constructor(modules: OpenChainModules, opened: OpenedChain) {
     const { blocks, database, pruner } = opened
     const canonical = new CanonicalChain({ database, blocks, clock: modules.clock }, opened.head)
-    super({ reads: pruner.reads(), blocks, labels: canonical }, opened)
+    const closing = new AbortController()
+    super({ reads: pruner.reads(), blocks, labels: canonical, limit: closing.signal }, opened)
+    this.closing = closing
     this.clock = modules.clock
     this.logger = modules.logger
     this.database = database
     this.blocks = blocks
     this.canonical = canonical
     this.pruner = pruner
-    const { evms, logger } = this
+    const { evm, logger } = this
     const { signal } = modules
-    evms.limit = this.closing.signal
-    whenAborted(signal, () => this.closing.abort(signal?.reason))
-    const worldAt = (header: BlockHeader) => this.worldAt(header)
-    const ensureState = (header: BlockHeader) => this.replay.ensure(header)
-    const onExecuted = (block: ExecutedBlock) => {
-      for (const listener of this.executedListeners) listener(block)
-    }
-    const importing = {
+    whenAborted(signal, () => closing.abort(signal?.reason))
+    this.importer = new BlockImporter({
       blocks,
-      head: () => this.head(),
-      evms,
-      worldAt,
+      evm,
+      worldAt: (header) => this.worldAt(header),
       pruner,
-      ensureState,
-      onExecuted,
+      ensureState: (header) => this.replay.ensure(header),
+      onExecuted: (block) => {
+        for (const listener of this.executedListeners) listener(block)
+      },
       logger,
-    }
-    this.importer = new BlockImporter(importing, this.config)
+    })
     this.replay = new BlockReplay(this.replayModules())
   }
 
@@ -208,13 +204,13 @@ class OpChain extends ChainView implements Chain {
 
   async startBuild(request: BuildRequest): Promise<BuildJob> {
     this.checkOpen()
-    const { attributes, txSource, refundsWarming = false, signal } = request
+    const { attributes, txSource, refundsWarming = false } = request
     const parent = this.blocks.header(request.parentHash)
     if (parent === undefined) throw new ChainError('unknown-block', `block ${request.parentHash} is not known`)
     if (!this.hasState(parent)) await this.lock.run(() => this.replay.ensure(parent))
     return OpBuildJob.start(
       {
-        evms: this.evms,
+        evm: this.evm,
         world: this.worldAt(parent),
         clock: this.clock,
         slow: this.slow,
@@ -223,12 +219,10 @@ class OpChain extends ChainView implements Chain {
         onBuilt: (built, result) => this.importer.keepBuilt(built, result),
       },
       {
-        config: this.config,
         payloadId: payloadId(parent.hash, attributes, request.version === 4 ? 3 : request.version),
         parent,
         attributes,
         refundsWarming,
-        signal,
       },
     )
   }

@@ -13,7 +13,6 @@ import type { PayloadAttributes } from '../../rollup/protocol/types.ts'
 import { OpBuildJob } from '../block/buildJob.ts'
 import { SlowTransactions } from '../block/slowTransactions.ts'
 import type { ChainConfig } from '../config/chainConfig.ts'
-import { EvmPool } from '../evm/evmPool.ts'
 import type { Block, BlockHeader, Receipt } from '../primitives/block.ts'
 import { NO_STATE, StateDatabase } from '../state/stateDatabase.ts'
 import type { StateKey } from '../state/stateKeys.ts'
@@ -76,7 +75,7 @@ export async function executeStateless({
   const ancestry = { header, canonicalHeader: () => undefined, isCanonical: () => false }
   const job = await OpBuildJob.start(
     {
-      evms: new EvmPool({ ancestry }, config),
+      evm: { config, ancestry },
       world,
       clock: systemClock,
       slow: new SlowTransactions(),
@@ -84,7 +83,7 @@ export async function executeStateless({
       txSource: undefined,
       onBuilt: () => {},
     },
-    { config, payloadId: '0x0000000000000000', parent, attributes, refundsWarming: false, signal: undefined },
+    { payloadId: '0x0000000000000000', parent, attributes, refundsWarming: false },
   )
   return job.seal()
 }

@@ -4,13 +4,12 @@ import type { Rules } from '../config/chainConfig.ts'
 import type { WorldState } from '../state/worldState.ts'
 import { createAddress } from '../tx/createAddress.ts'
 import type { FrameBuffers } from './interpreter/frameBuffers.ts'
-import { HexNames } from './interpreter/hexNames.ts'
 import type { Host } from './interpreter/host.ts'
 import { Messages, type Outcome } from './interpreter/messages.ts'
-import { opcodeTable } from './interpreter/opcodeTable.ts'
+import { type OpcodeTable, opcodeTable } from './interpreter/opcodeTable.ts'
 import { Substate } from './interpreter/substate.ts'
 import type { Tracer } from './interpreter/tracer.ts'
-import { toWord, type Word, wordToAddress, wordToSlot } from './interpreter/word.ts'
+import { toWord, type Word } from './interpreter/word.ts'
 import type { BlockContext, Message } from './message.ts'
 import { precompilesUnder } from './precompiles/index.ts'
 import type { Precompile } from './precompiles/precompile.ts'
@@ -23,10 +22,32 @@ export type Execution = Omit<Outcome, 'gasLeft'> & { gasUsed: bigint }
 /** The opcode loop counts gas as a number. No execution runs that long. */
 const MAX_GAS = BigInt(Number.MAX_SAFE_INTEGER)
 
-/** The EVM with one set of rules. It runs on the bound state, one message at a time. */
+interface Tables {
+  opcodes: OpcodeTable
+  precompiles: ReadonlyMap<Hex, Precompile>
+}
+
+/** `rulesAt` returns as many objects as there are forks. */
+const knownTables = new Map<Rules, Tables>()
+
+function tablesUnder(rules: Rules): Tables {
+  let tables = knownTables.get(rules)
+  if (tables === undefined) {
+    tables = { opcodes: opcodeTable(rules), precompiles: precompilesUnder(rules) }
+    knownTables.set(rules, tables)
+  }
+  return tables
+}
+
+export interface OpEvmModules {
+  world: WorldState
+  ancestorHash: AncestorHash
+}
+
+/** The EVM of one block. It runs one message at a time. */
 export class OpEvm {
   /** The precompiles of the rules, warm in each transaction. */
-  readonly precompiles
+  readonly precompiles: ReadonlyMap<Hex, Precompile>
   /** The precompiles that a simulation left in place. */
   callable: ReadonlyMap<Hex, Precompile> | undefined
   substate = new Substate()
@@ -39,31 +60,16 @@ export class OpEvm {
   client: AbortSignal | undefined
   /** Set if an execution for a block may be aborted. It then ends with this signal's reason. */
   limit: Pick<AbortSignal, 'throwIfAborted'> | undefined
-  private readonly chainId: bigint
-  private readonly rules: Rules
-  private readonly table
+  private readonly modules: OpEvmModules
+  private readonly opcodes: OpcodeTable
   private readonly buffers: FrameBuffers[] = []
-  private readonly addresses = new HexNames(wordToAddress)
-  private readonly slots = new HexNames(wordToSlot)
-  private bound: { world: WorldState; ancestorHash: AncestorHash } | undefined
+  private readonly ancestorHashes = new Map<number, Word>()
 
-  constructor(chainId: bigint, rules: Rules) {
-    this.chainId = chainId
-    this.rules = rules
-    this.table = opcodeTable(rules)
-    this.precompiles = precompilesUnder(rules)
-  }
-
-  bind(world: WorldState, ancestorHash: AncestorHash): void {
-    this.bound = { world, ancestorHash }
-    this.substate = new Substate()
-  }
-
-  unbind(): void {
-    this.bound = undefined
-    this.tracer = undefined
-    this.callable = undefined
-    this.client = undefined
+  constructor(modules: OpEvmModules, rules: Rules) {
+    this.modules = modules
+    const { opcodes, precompiles } = tablesUnder(rules)
+    this.opcodes = opcodes
+    this.precompiles = precompiles
   }
 
   /**
@@ -118,17 +124,11 @@ export class OpEvm {
   }
 
   private hostOf({ from, gasPrice }: Message, block: BlockContext): Host {
-    if (this.bound === undefined) throw new Error('EVM used without a state')
-    const { world, ancestorHash } = this.bound
-    const { number } = block
-    const hashes = new Map<number, Word>()
-    const wordOf = (hex: Hex) => toWord(BigInt(hex))
+    const { number, rules } = block
     return {
-      world,
+      world: this.modules.world,
       substate: this.substate,
-      addresses: this.addresses,
-      slots: this.slots,
-      table: this.table,
+      table: this.opcodes,
       tracer: this.tracer,
       origin: wordOf(from),
       gasPrice: toWord(gasPrice),
@@ -140,21 +140,27 @@ export class OpEvm {
       baseFee: toWord(block.baseFee),
       // Specs, ecotone/exec-engine.
       blobBaseFee: toWord(block.blobBaseFee ?? 1n),
-      chainId: toWord(this.chainId),
-      limitsInitCode: this.rules.canyon,
-      keepsContracts: this.rules.ecotone,
-      followsDelegations: this.rules.isthmus,
-      blockHash(wanted) {
-        if (typeof wanted === 'bigint' || wanted >= number || wanted < number - 256) return 0
-        let word = hashes.get(wanted)
-        if (word === undefined) {
-          const hash = ancestorHash(wanted)
-          if (hash === undefined) throw new Error(`hash of ancestor ${wanted} is not known`)
-          word = wordOf(hash)
-          hashes.set(wanted, word)
-        }
-        return word
-      },
+      chainId: toWord(block.chainId),
+      limitsInitCode: rules.canyon,
+      keepsContracts: rules.ecotone,
+      followsDelegations: rules.isthmus,
+      blockHash: (wanted) =>
+        typeof wanted === 'bigint' || wanted >= number || wanted < number - 256 ? 0 : this.hashOfAncestor(wanted),
     }
   }
+
+  private hashOfAncestor(number: number): Word {
+    let word = this.ancestorHashes.get(number)
+    if (word === undefined) {
+      const hash = this.modules.ancestorHash(number)
+      if (hash === undefined) throw new Error(`hash of ancestor ${number} is not known`)
+      word = wordOf(hash)
+      this.ancestorHashes.set(number, word)
+    }
+    return word
+  }
+}
+
+function wordOf(hex: Hex): Word {
+  return toWord(BigInt(hex))
 }

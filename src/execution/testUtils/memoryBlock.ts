@@ -4,7 +4,7 @@ import { decodeDeposit, EMPTY_TRIE_ROOT, encodeDepositTx, L1_BLOCK_ADDRESS } fro
 import { type Fork, ZERO_HASH } from '../../rollup/protocol/types.ts'
 import { BlockExecution } from '../block/blockExecution.ts'
 import type { ChainConfig } from '../config/chainConfig.ts'
-import { EvmPool } from '../evm/evmPool.ts'
+import { createEnvironment } from '../evm/environment.ts'
 import type { BlockContext } from '../evm/message.ts'
 import { ReferenceEvm } from '../evm/testUtils/referenceEvm.ts'
 import type { DepositTransaction } from '../primitives/block.ts'
@@ -78,7 +78,8 @@ export function createMemoryBlock({
   }
   world.endTransaction()
   const ancestry = { header: () => undefined, canonicalHeader: () => undefined, isCanonical: () => false }
-  const { env } = new EvmPool({ ancestry }, config).lease(
+  const env = createEnvironment(
+    { config, ancestry },
     world,
     {
       number: 7,
@@ -91,10 +92,7 @@ export function createMemoryBlock({
     },
     ZERO_HASH,
   )
-  if (isReference) {
-    env.evm = new ReferenceEvm(chainId, env.block.rules)
-    env.evm.bind(world, () => undefined)
-  }
+  if (isReference) env.evm = new ReferenceEvm(world, chainId, env.block.rules)
   return { execution: new BlockExecution(env, config), world, config }
 }
 

@@ -47,11 +47,9 @@ export async function executeWarming(
 }
 
 function begin({ execution }: MemoryBlock, transactions: readonly Transaction[]): Promise<void> {
-  const parentHash: Hex = ZERO_HASH
-  return execution.begin({
-    parentHash,
-    parentTimestamp: execution.env.block.timestamp - 2,
-    parentBeaconBlockRoot: undefined,
-    transactions: transactions.map(({ raw }) => raw),
-  })
+  const timestamp = execution.env.block.timestamp - 2
+  return execution.begin(
+    { parent: { hash: ZERO_HASH, timestamp } },
+    transactions.map(({ raw }) => raw),
+  )
 }

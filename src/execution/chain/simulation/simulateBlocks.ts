@@ -16,9 +16,8 @@ import { gasAfterRefund } from '../../block/executeTransaction.ts'
 import { createFeeSchedule } from '../../block/feeSchedule.ts'
 import { childBaseFee } from '../../block/headerRules.ts'
 import { beginBlock } from '../../block/systemCalls.ts'
-import type { ChainConfig } from '../../config/chainConfig.ts'
 import { ChainError } from '../../errors.ts'
-import { type Ancestry, EvmPool } from '../../evm/evmPool.ts'
+import { type Ancestry, createEnvironment, type EvmModules } from '../../evm/environment.ts'
 import { type Environment, finishTransaction, runMessage } from '../../evm/runMessage.ts'
 import type { Block, BlockHeader, SignedTransaction } from '../../primitives/block.ts'
 import type { WorldState } from '../../state/worldState.ts'
@@ -30,32 +29,25 @@ import { failureOf } from '../failure.ts'
 import { sealHeader } from '../storage/headerCodec.ts'
 import { callFailed, checkCall, gasPrices, payGas } from './callGas.ts'
 import { type PlannedBlock, planBlocks, simulationFailed } from './simulationPlan.ts'
+import type { SimulationModules } from './simulation.ts'
 import { applyOverrides, overriddenPrecompiles } from './stateOverrides.ts'
 import type { CallRequest, SimulatedBlock, SimulatedCall, SimulationRequest } from './types.ts'
-
-export interface BlockSimulationModules {
-  config: ChainConfig
-  ancestry: Ancestry
-  /** A fresh state after this block. The simulation changes it. */
-  worldAt(header: BlockHeader): WorldState
-}
 
 /**
  * Runs blocks of calls on top of `base`, like geth 1.17's eth_simulateV1. Nobody pays for L1 data, and the blocks have
  * no deposits. Throws ChainError `execution-failed` if a call cannot be part of its block.
  */
 export async function simulateBlocks(
-  { config, ancestry, worldAt }: BlockSimulationModules,
+  { worldAt, ...evm }: SimulationModules,
   request: SimulationRequest,
   base: Block,
   client?: AbortSignal,
 ): Promise<SimulatedBlock[]> {
   const simulated = new Map<Hex, BlockHeader>()
   const simulation: Simulation = {
-    config,
+    evm: { ...evm, ancestry: withSimulated(evm.ancestry, simulated) },
     request,
     base,
-    evms: new EvmPool({ ancestry: withSimulated(ancestry, simulated) }, config),
     world: worldAt(base.header),
     gasPool: request.gasCap,
   }
@@ -71,10 +63,9 @@ export async function simulateBlocks(
 }
 
 interface Simulation {
-  config: ChainConfig
+  evm: EvmModules
   request: SimulationRequest
   base: Block
-  evms: EvmPool
   world: WorldState
   /** Gas that the remaining calls may use; undefined = no limit. */
   gasPool: bigint | undefined
@@ -94,7 +85,7 @@ async function simulateBlock(
   parent: BlockHeader,
   client: AbortSignal | undefined,
 ): Promise<SimulatedBlock> {
-  const { config, request, evms, world } = simulation
+  const { evm, request, world } = simulation
   const { number, timestamp, overrides } = plan
   const context = {
     number,
@@ -106,12 +97,11 @@ async function simulateBlock(
     // Without validation, the base fee is zero, so that calls without a price run.
     baseFee: plan.block.baseFee ?? (request.isValidated ? nextBaseFee(simulation, parent, timestamp) : 0n),
   }
-  using lease = evms.lease(world, context, parent.hash, client)
-  const { env } = lease
+  const env = createEnvironment(evm, world, context, parent.hash, client)
   applyOverrides(world, overrides)
   env.evm.callable = overriddenPrecompiles(env.evm.precompiles, overrides)
   const parentBeaconBlockRoot = plan.block.parentBeaconBlockRoot ?? ZERO_HASH
-  await beginBlock(env, config, { parentHash: parent.hash, parentTimestamp: parent.timestamp, parentBeaconBlockRoot })
+  await beginBlock(env, evm.config, { parent, parentBeaconBlockRoot })
   const logs = new TransferLogs(request)
   env.evm.tracer = logs
   const executed: Executed = { transactions: [], receipts: [], calls: [], gasUsed: 0n }
@@ -128,9 +118,9 @@ async function simulateBlock(
  * geth divides by zero if the parent is simulated too, because its extra data has no fee parameters. Here the
  * parameters of the last real block apply.
  */
-function nextBaseFee({ config, base }: Simulation, parent: BlockHeader, timestamp: number): bigint {
+function nextBaseFee({ evm, base }: Simulation, parent: BlockHeader, timestamp: number): bigint {
   try {
-    return childBaseFee(config, { ...parent, extraData: base.header.extraData }, timestamp)
+    return childBaseFee(evm.config, { ...parent, extraData: base.header.extraData }, timestamp)
   } catch (cause) {
     const text = `the base fee of block ${parent.number + 1} is unknown: another fork's parameters apply to it. Set baseFeePerGas`
     throw new ChainError('execution-failed', text, { cause })
@@ -185,7 +175,6 @@ async function simulateTransaction(
 
 /** Runs the call and charges its fees, if it offers a price. */
 async function executeCall(simulation: Simulation, env: Environment, request: CallRequest, gas: bigint) {
-  const { config } = simulation
   const { world, block } = env
   const { from = ZERO_ADDRESS, to = null, value = 0n, data = new Uint8Array(), accessList = [] } = request
   const isFree = !simulation.request.isValidated
@@ -201,7 +190,7 @@ async function executeCall(simulation: Simulation, env: Environment, request: Ca
     world.addBalance(BASE_FEE_VAULT_ADDRESS, gasUsed * block.baseFee)
     if (block.rules.isthmus) {
       // geth charges no operator fee for the gas limit, but returns the part for unused gas.
-      const { operatorFee } = createFeeSchedule(world, config, block.rules, block.timestamp)
+      const { operatorFee } = createFeeSchedule(world, simulation.evm.config, block.rules, block.timestamp)
       world.addBalance(from, operatorFee(gas) - operatorFee(gasUsed))
       world.addBalance(OPERATOR_FEE_VAULT_ADDRESS, operatorFee(gasUsed))
     }

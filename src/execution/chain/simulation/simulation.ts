@@ -1,7 +1,6 @@
 import { fromHex, type Hex } from '../../../lib/hex.ts'
 import { ZERO_ADDRESS } from '../../../rollup/protocol/types.ts'
-import type { ChainConfig } from '../../config/chainConfig.ts'
-import { contextOf, type EvmPool } from '../../evm/evmPool.ts'
+import { contextOf, createEnvironment, type EvmModules } from '../../evm/environment.ts'
 import type { MessageResult } from '../../evm/message.ts'
 import { concernsChain, type Environment, runMessage } from '../../evm/runMessage.ts'
 import type { AccessListEntry, Authorization, BlockHeader } from '../../primitives/block.ts'
@@ -13,9 +12,7 @@ import { checkCall, type GasPrices, gasPrices, payGas } from './callGas.ts'
 import { applyOverrides, overriddenPrecompiles } from './stateOverrides.ts'
 import type { BlockOverrides, CallRequest, CallResult, StateOverrides } from './types.ts'
 
-export interface SimulationModules {
-  evms: EvmPool
-  config: ChainConfig
+export interface SimulationModules extends EvmModules {
   /** A fresh state after this block. The simulation changes it. */
   worldAt(header: BlockHeader): WorldState
 }
@@ -43,23 +40,24 @@ export interface SimulationPlace {
  * change is kept. Throws ChainError `execution-failed` if the call cannot start.
  */
 export async function simulateCall(
-  { evms, worldAt }: SimulationModules,
+  modules: SimulationModules,
   request: CallRequest,
   { header, overrides = {}, block: changed = {} }: SimulationPlace,
   client?: AbortSignal,
   tracer?: TransactionTracer,
 ): Promise<Simulated> {
-  const world = worldAt(header)
+  const world = modules.worldAt(header)
   applyOverrides(world, overrides)
   const context = { ...contextOf(header), ...changed }
   const price = gasPrices(request, context.baseFee)
   // geth shows a base fee of zero to a call without a price.
   const block = { ...context, baseFee: price.effective === 0n ? 0n : context.baseFee }
   // In a later block, BLOCKHASH reaches this block too.
-  using lease = evms.lease(world, block, block.number > header.number ? header.hash : header.parentHash, client)
-  lease.env.evm.substate.reached = new Map()
-  lease.env.evm.callable = overriddenPrecompiles(lease.env.evm.precompiles, overrides)
-  return await run(lease.env, request, price, tracer)
+  const parentHash = block.number > header.number ? header.hash : header.parentHash
+  const env = createEnvironment(modules, world, block, parentHash, client)
+  env.evm.substate.reached = new Map()
+  env.evm.callable = overriddenPrecompiles(env.evm.precompiles, overrides)
+  return run(env, request, price, tracer)
 }
 
 async function run(

@@ -1,6 +1,5 @@
 import { EMPTY_BYTES } from '../../../lib/bytes.ts'
-import { BlockExecution } from '../../block/blockExecution.ts'
-import { contextOf } from '../../evm/evmPool.ts'
+import { beginExecution } from '../../block/blockExecution.ts'
 import type {
   Block,
   BlockHeader,
@@ -13,22 +12,16 @@ import type { SimulationModules } from './simulation.ts'
 
 /** Executes the block's transactions up to `to` again. Those from `from` on have a tracer each. */
 export async function traceBlock(
-  { evms, config, worldAt }: SimulationModules,
-  { header, transactions }: Block,
+  { worldAt, ...evm }: SimulationModules,
+  block: Block,
   parent: BlockHeader,
   { from, to }: { from: number; to: number },
   tracers: () => TransactionTracer,
   client?: AbortSignal,
 ): Promise<unknown[]> {
-  using lease = evms.lease(worldAt(parent), contextOf(header), parent.hash, client)
-  const { env } = lease
-  const execution = new BlockExecution(env, config)
-  await execution.begin({
-    parentHash: parent.hash,
-    parentTimestamp: parent.timestamp,
-    parentBeaconBlockRoot: header.parentBeaconBlockRoot,
-    transactions: transactions.map(({ raw }) => raw),
-  })
+  const { transactions } = block
+  const execution = await beginExecution(evm, worldAt(parent), block, parent, client)
+  const { env } = execution
   for (const earlier of transactions.slice(0, from)) await execution.add(earlier)
   const results: unknown[] = []
   for (const transaction of transactions.slice(from, to)) {

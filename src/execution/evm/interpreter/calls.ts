@@ -17,6 +17,7 @@ import {
   NEW_ACCOUNT_GAS,
   WARM_GAS,
 } from './gas.ts'
+import { addressNames } from './hexNames.ts'
 import type { Host } from './host.ts'
 import type { MessageKind, TracedMessage, Tracer } from './tracer.ts'
 import { bytesToWord, type Word, wordToBytes } from './word.ts'
@@ -97,7 +98,7 @@ function call(frame: Frame, caller: Caller, opcode: number): Start | 'failed' {
   const outputOffset = frame.pop()
   const outputSize = frame.pop()
   if (frame.isStatic && opcode === CALL && value !== 0) return failed(frame, 'STATIC_STATE_CHANGE')
-  const address = host.addresses.of(target)
+  const address = addressNames.of(target)
   const inputGas = frame.expansionGas(inputOffset, inputSize)
   const outputGas = frame.expansionGas(outputOffset, outputSize)
   let gas = inputGas > outputGas ? inputGas : outputGas
@@ -207,7 +208,7 @@ function create2Address(creator: Uint8Array, salt: Word, initCode: Uint8Array): 
 
 function selfdestruct(frame: Frame, host: Host): boolean {
   const { world, substate } = host
-  const beneficiary = host.addresses.of(frame.pop())
+  const beneficiary = addressNames.of(frame.pop())
   if (frame.isStatic) return fail(frame, 'STATIC_STATE_CHANGE')
   const balance = world.balance(frame.address)
   const isCold = substate.warmAddress(beneficiary)
@@ -236,10 +237,10 @@ function selfdestruct(frame: Frame, host: Host): boolean {
 }
 
 /** EIP-7702: the address whose code the account runs instead of its own. */
-export function delegateOf({ world, followsDelegations, addresses }: Host, address: Hex): Hex | undefined {
+export function delegateOf({ world, followsDelegations }: Host, address: Hex): Hex | undefined {
   if (!followsDelegations) return undefined
   const code = world.code(address)
-  return isDelegation(code) ? addresses.of(bytesToWord(code.subarray(3))) : undefined
+  return isDelegation(code) ? addressNames.of(bytesToWord(code.subarray(3))) : undefined
 }
 
 function isEmpty(host: Host, address: Hex): boolean {

@@ -1,5 +1,5 @@
 import type { Hex } from '../../../lib/hex.ts'
-import type { Word } from './word.ts'
+import { type Word, wordToAddress, wordToSlot } from './word.ts'
 
 /** Size of the cache, a power of two. */
 const KEPT_NAMES = 1_024
@@ -29,3 +29,6 @@ export class HexNames {
     return name
   }
 }
+
+export const addressNames = new HexNames(wordToAddress)
+export const slotNames = new HexNames(wordToSlot)

@@ -1,5 +1,4 @@
 import type { WorldState } from '../../state/worldState.ts'
-import type { HexNames } from './hexNames.ts'
 import type { OpcodeTable } from './opcodeTable.ts'
 import type { Substate } from './substate.ts'
 import type { Tracer } from './tracer.ts'
@@ -8,10 +7,6 @@ import type { Word } from './word.ts'
 export interface Host {
   world: WorldState
   substate: Substate
-  /** Names of `wordToAddress`. */
-  addresses: HexNames
-  /** Names of `wordToSlot`. */
-  slots: HexNames
   table: OpcodeTable
   origin: Word
   gasPrice: Word

@@ -2,6 +2,7 @@ import { keccak256 } from '../../../lib/hash.ts'
 import { type Failure, type Frame, fail } from './frame.ts'
 import { MAX_STACK } from './frameBuffers.ts'
 import { COPY_WORD_GAS, EXP_BYTE_GAS, KECCAK_WORD_GAS } from './gas.ts'
+import { slotNames } from './hexNames.ts'
 import type { Host } from './host.ts'
 import { account, environment, log, payForCopy } from './opcodes.ts'
 import type { OpcodeTable } from './opcodeTable.ts'
@@ -273,12 +274,12 @@ export function runLoop(frame: Frame, host: Host): Exit {
         }
         break
       case 0x5c:
-        stack[sp - 1] = host.substate.transientLoad(frame.address, host.slots.of(a))
+        stack[sp - 1] = host.substate.transientLoad(frame.address, slotNames.of(a))
         break
       case 0x5d:
         sp -= 2
         if (frame.isStatic) return failed(frame, 'STATIC_STATE_CHANGE')
-        host.substate.transientStore(frame.address, host.slots.of(a), b)
+        host.substate.transientStore(frame.address, slotNames.of(a), b)
         break
       case 0x5e: {
         const size = stack[sp - 3] ?? 0

@@ -1,6 +1,7 @@
 import type { Hex } from '../../../lib/hex.ts'
 import { type Frame, fail } from './frame.ts'
 import { COLD_ACCOUNT_GAS, COPY_WORD_GAS, LOG_DATA_GAS, WARM_GAS } from './gas.ts'
+import { addressNames } from './hexNames.ts'
 import type { Host } from './host.ts'
 import { bytesToWord, toWord, type Word, wordToSlot } from './word.ts'
 
@@ -51,7 +52,7 @@ export function environment(frame: Frame, host: Host, opcode: number): Word {
 /** BALANCE, EXTCODESIZE, EXTCODECOPY, EXTCODEHASH. */
 export function account(frame: Frame, host: Host, opcode: number, word: Word): boolean {
   const { stack, sp } = frame
-  const address = host.addresses.of(word)
+  const address = addressNames.of(word)
   const isCold = host.substate.warmAddress(address)
   frame.gas -= isCold ? COLD_ACCOUNT_GAS : WARM_GAS
   if (frame.gas < 0) return fail(frame, 'OUT_OF_GAS')

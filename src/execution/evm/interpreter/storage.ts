@@ -9,12 +9,13 @@ import {
   SSTORE_UNSET_REFUND,
   WARM_GAS,
 } from './gas.ts'
+import { slotNames } from './hexNames.ts'
 import type { Host } from './host.ts'
 import { bytesToWord, type Word, wordToMinimalBytes } from './word.ts'
 
 /** SLOAD. Undefined: out of gas. */
-export function loadSlot(frame: Frame, { world, substate, slots }: Host, slot: Word): Word | undefined {
-  const key = slots.of(slot)
+export function loadSlot(frame: Frame, { world, substate }: Host, slot: Word): Word | undefined {
+  const key = slotNames.of(slot)
   const isCold = substate.warmSlot(frame.address, key)
   frame.gas -= isCold ? COLD_SLOT_GAS : WARM_GAS
   if (frame.gas < 0) return undefined
@@ -23,10 +24,10 @@ export function loadSlot(frame: Frame, { world, substate, slots }: Host, slot: W
 }
 
 /** SSTORE (EIP-2200 with the numbers of EIP-2929 and EIP-3529). False if it failed. */
-export function storeSlot(frame: Frame, { world, substate, slots }: Host, slot: Word, value: Word): boolean {
+export function storeSlot(frame: Frame, { world, substate }: Host, slot: Word, value: Word): boolean {
   if (frame.isStatic) return fail(frame, 'STATIC_STATE_CHANGE')
   if (frame.gas <= SSTORE_SENTRY_GAS) return fail(frame, 'OUT_OF_GAS')
-  const key = slots.of(slot)
+  const key = slotNames.of(slot)
   const currentBytes = world.storage(frame.address, key)
   const originalBytes = world.originalStorage(frame.address, key)
   const current = bytesToWord(currentBytes)

@@ -1,13 +1,14 @@
 import { Common, type CustomCrypto, Hardfork, Mainnet } from '@ethereumjs/common'
 import { type CustomPrecompile, EVM, EVMError, type EVMMockBlockchainInterface } from '@ethereumjs/evm'
 import { Address, createAddressFromString } from '@ethereumjs/util'
+import { EMPTY_BYTES } from '../../../lib/bytes.ts'
 import { keccak256, sha256 } from '../../../lib/hash.ts'
 import { fromHex, type Hex, toHex } from '../../../lib/hex.ts'
 import { recoverPublicKey } from '../../../lib/secp256k1.ts'
 import type { EvmVersion, Rules } from '../../config/chainConfig.ts'
 import type { WorldState } from '../../state/worldState.ts'
 import type { BlockContext, Message } from '../message.ts'
-import { type AncestorHash, type Execution, OpEvm } from '../opEvm.ts'
+import { type Execution, OpEvm } from '../opEvm.ts'
 import { callPrecompile } from '../precompiles/precompile.ts'
 import { EvmState } from './evmState.ts'
 
@@ -32,10 +33,10 @@ const CUSTOM_CRYPTO: CustomCrypto = {
 export class ReferenceEvm extends OpEvm {
   private readonly state = new EvmState()
   private readonly evm: EthereumJs
-  private ancestorHash: AncestorHash = () => undefined
 
-  constructor(chainId: bigint, rules: Rules) {
-    super(chainId, rules)
+  constructor(world: WorldState, chainId: bigint, rules: Rules) {
+    super({ world, ancestorHash: () => undefined }, rules)
+    this.state.bind(world)
     const common = new Common({
       chain: { ...Mainnet, chainId: chainId.toString() },
       hardfork: HARDFORKS[rules.evm],
@@ -43,7 +44,7 @@ export class ReferenceEvm extends OpEvm {
       customCrypto: CUSTOM_CRYPTO,
     })
     const blockchain: EVMMockBlockchainInterface = {
-      getBlock: async (number) => ({ hash: () => fromHex(this.ancestorHash(number) ?? '0x') }),
+      getBlock: async () => ({ hash: () => EMPTY_BYTES }),
       putBlock: async () => {},
       shallowCopy: () => blockchain,
     }
@@ -63,12 +64,6 @@ export class ReferenceEvm extends OpEvm {
         }),
       ),
     })
-  }
-
-  override bind(world: WorldState, ancestorHash: AncestorHash): void {
-    super.bind(world, ancestorHash)
-    this.state.bind(world)
-    this.ancestorHash = ancestorHash
   }
 
   override async run(message: Message & { nonce: bigint }, block: BlockContext): Promise<Execution> {
