@@ -66,8 +66,8 @@ function scene(
   const { world, config } = createMemoryBlock({ fork: 'granite', accounts })
   const parent: BlockHeader = sealHeader({
     parentHash: ZERO_HASH,
-    sha3Uncles: ZERO_HASH,
-    miner: COINBASE,
+    unclesHash: ZERO_HASH,
+    coinbase: COINBASE,
     stateRoot: world.commit().root,
     transactionsRoot: EMPTY_TRIE_ROOT,
     receiptsRoot: EMPTY_TRIE_ROOT,

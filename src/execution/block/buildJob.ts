@@ -313,8 +313,8 @@ export class OpBuildJob implements BuildJob {
     const { block } = this.execution.env
     const header: Omit<BlockHeader, 'hash'> = {
       parentHash: parent.hash,
-      sha3Uncles: EMPTY_UNCLES_HASH,
-      miner: block.coinbase,
+      unclesHash: EMPTY_UNCLES_HASH,
+      coinbase: block.coinbase,
       stateRoot: result.stateRoot,
       transactionsRoot: orderedTrieRoot(this.transactions.map(({ raw }) => raw)),
       receiptsRoot: result.receiptsRoot,

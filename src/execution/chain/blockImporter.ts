@@ -15,7 +15,7 @@ import { toBlock } from './blockReader.ts'
 import type { BuiltBlock } from './building.ts'
 import type { PayloadStatus } from './forkchoice.ts'
 import type { BlockStore } from './storage/blockStore.ts'
-import { sealConsensusHeader } from './storage/headerCodec.ts'
+import { sealHeader } from './storage/headerCodec.ts'
 import type { StatePruner } from './storage/statePruner.ts'
 import type { ExecutedBlock } from './types.ts'
 
@@ -146,7 +146,7 @@ function headerOfPayload(envelope: PayloadEnvelope): BlockHeader {
   if (payload.withdrawals !== undefined && payload.withdrawals.length > 0) {
     throw new ChainError('invalid-block', 'withdrawals must be empty on OP Stack chains')
   }
-  const header = sealConsensusHeader(payloadToHeader(envelope))
+  const header = sealHeader(payloadToHeader(envelope))
   if (header.hash !== payload.blockHash) {
     throw new ChainError('invalid-block', `blockhash mismatch, want ${payload.blockHash}, got ${header.hash}`)
   }

@@ -8,7 +8,7 @@ import type { BlockHeader } from '../primitives/block.ts'
 export function payloadOfHeader(header: BlockHeader, transactions: Uint8Array[]): ExecutionPayload {
   const payload: ExecutionPayload = {
     parentHash: header.parentHash,
-    feeRecipient: header.miner,
+    feeRecipient: header.coinbase,
     stateRoot: header.stateRoot,
     receiptsRoot: header.receiptsRoot,
     logsBloom: header.logsBloom,

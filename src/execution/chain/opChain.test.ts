@@ -259,7 +259,7 @@ describe('invalid payloads', () => {
       parentBeaconBlockRoot: header.parentBeaconBlockRoot ?? ZERO_HASH,
       payload: {
         parentHash: header.parentHash,
-        feeRecipient: header.miner,
+        feeRecipient: header.coinbase,
         stateRoot: header.stateRoot,
         receiptsRoot: header.receiptsRoot,
         logsBloom: header.logsBloom,

@@ -39,7 +39,6 @@ export function parseStatelessBlock(json: unknown): StatelessBlock {
   const rollup = parseRollupConfig(fixture.raw('rollup_config'))
   const options = rollup.chainOpConfig
   if (options === undefined) throw new DecodeError('fixture.rollup_config: chain_op_config is missing')
-  const { unclesHash, coinbase, baseFeePerGas = 0n, ...header } = blockHeaderFromJson(fixture.raw('parent_header'))
   const preimages = asObject(file.raw('preimages'), 'preimages')
   return {
     config: {
@@ -50,7 +49,7 @@ export function parseStatelessBlock(json: unknown): StatelessBlock {
       eip1559DenominatorCanyon: BigInt(options.eip1559DenominatorCanyon),
       json: {},
     },
-    parent: sealHeader({ ...header, sha3Uncles: unclesHash, miner: coinbase, baseFeePerGas }),
+    parent: sealHeader(blockHeaderFromJson(fixture.raw('parent_header'))),
     attributes: attributesFromJson(fixture.raw('executing_payload')),
     expectedHash: fixture.hex('expected_block_hash', 32),
     preimages: new Map(Object.entries(preimages).map(([hash, value]) => [`0x${hash}`, fromHex(String(value))])),

@@ -104,8 +104,8 @@ function genesisHeader(file: JsonObjectReader, config: ChainConfig, state: Alloc
   const extra = file.raw('extraData')
   const header: Omit<BlockHeader, 'hash'> = {
     parentHash: hash('parentHash', 32) ?? ZERO_HASH,
-    sha3Uncles: EMPTY_UNCLES_HASH,
-    miner: hash('coinbase', 20) ?? ZERO_ADDRESS,
+    unclesHash: EMPTY_UNCLES_HASH,
+    coinbase: hash('coinbase', 20) ?? ZERO_ADDRESS,
     stateRoot: state.changes.root,
     transactionsRoot: EMPTY_TRIE_ROOT,
     receiptsRoot: EMPTY_TRIE_ROOT,

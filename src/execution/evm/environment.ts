@@ -55,7 +55,7 @@ export function contextOf(header: BlockHeader): Omit<BlockContext, 'chainId' | '
   return {
     number: header.number,
     timestamp: header.timestamp,
-    coinbase: header.miner,
+    coinbase: header.coinbase,
     prevRandao: header.mixHash,
     gasLimit: header.gasLimit,
     baseFee: header.baseFeePerGas,

@@ -4,6 +4,7 @@ import type {
   PostExecTransaction,
   SignedTransaction as UnconditionalTransaction,
 } from '../../rollup/protocol/index.ts'
+import type { BlockHeader as ConsensusHeader } from '../../rollup/protocol/payload/blockHeader.ts'
 import type { Withdrawal } from '../../rollup/protocol/types.ts'
 
 export type {
@@ -17,35 +18,9 @@ export type {
 // indices and nonces are `number`.
 
 /** A block header with its hash. Optional members appear with their fork. */
-export interface BlockHeader {
+export interface BlockHeader extends ConsensusHeader {
   hash: Hex
-  parentHash: Hex
-  sha3Uncles: Hex
-  miner: Hex
-  stateRoot: Hex
-  transactionsRoot: Hex
-  receiptsRoot: Hex
-  /** 256 bytes. */
-  logsBloom: Hex
-  /** Zero on every OP Stack block. The genesis file may have another value. */
-  difficulty: bigint
-  number: number
-  gasLimit: bigint
-  gasUsed: bigint
-  timestamp: number
-  extraData: Hex
-  mixHash: Hex
-  /** 8 bytes. */
-  nonce: Hex
   baseFeePerGas: bigint
-  /** Canyon: root of the empty trie; Isthmus: storage root of L2ToL1MessagePasser. */
-  withdrawalsRoot?: Hex
-  /** Ecotone: 0; Jovian: the block's DA footprint. */
-  blobGasUsed?: bigint
-  excessBlobGas?: bigint
-  parentBeaconBlockRoot?: Hex
-  /** Isthmus: sha256 of the empty string. */
-  requestsHash?: Hex
 }
 
 /** Condition for including a transaction in a block (eth_sendRawTransactionConditional). */

@@ -50,10 +50,10 @@ export function recordedTransactions(recording: RecordedRpc, number: number): Ui
 export function recordedBlock(recording: RecordedRpc, number: number): Block {
   const json = recording.blocks[number]
   if (json === undefined) throw new Error(`block ${number} is not in the recording`)
-  const { unclesHash, coinbase, baseFeePerGas = 0n, ...header } = blockHeaderFromJson(json)
+  const { baseFeePerGas = 0n, ...header } = blockHeaderFromJson(json)
   const transactions: Transaction[] = recordedTransactions(recording, number).map((raw) => decodeTransaction(raw))
   return {
-    header: { hash: json.hash, ...header, sha3Uncles: unclesHash, miner: coinbase, baseFeePerGas },
+    header: { hash: json.hash, ...header, baseFeePerGas },
     transactions,
     withdrawals: [],
     sizeBytes: quantityToNumber(json.size),

@@ -1,7 +1,7 @@
 import { execFileSync } from 'node:child_process'
 import { writeFile } from 'node:fs/promises'
 import { toBlock } from '../../../src/execution/chain/blockReader.ts'
-import { sealConsensusHeader } from '../../../src/execution/chain/storage/headerCodec.ts'
+import { sealHeader } from '../../../src/execution/chain/storage/headerCodec.ts'
 import { encodeBlock } from '../../../src/execution/index.ts'
 import { BlockDriver } from '../../../src/execution/testUtils/blockDriver.ts'
 import { decodeTransaction, payloadToHeader } from '../../../src/rollup/protocol/index.ts'
@@ -90,7 +90,7 @@ async function startImport(world: World, block: Uint8Array): Promise<StoppedProg
 }
 
 function encodedBlock(payload: ExecutionPayload): Uint8Array {
-  const header = sealConsensusHeader(payloadToHeader({ payload, parentBeaconBlockRoot: ZERO_HASH }))
+  const header = sealHeader(payloadToHeader({ payload, parentBeaconBlockRoot: ZERO_HASH }))
   return encodeBlock(
     toBlock(
       header,

@@ -90,7 +90,7 @@ async function simulateBlock(
   const context = {
     number,
     timestamp,
-    coinbase: plan.block.coinbase ?? parent.miner,
+    coinbase: plan.block.coinbase ?? parent.coinbase,
     prevRandao: plan.block.prevRandao ?? ZERO_HASH,
     gasLimit: plan.block.gasLimit ?? parent.gasLimit,
     blobBaseFee: plan.block.blobBaseFee,
@@ -228,8 +228,8 @@ function headerOf(
   const { root: stateRoot } = world.commit()
   const header: Omit<BlockHeader, 'hash'> = {
     parentHash,
-    sha3Uncles: EMPTY_UNCLES_HASH,
-    miner: block.coinbase,
+    unclesHash: EMPTY_UNCLES_HASH,
+    coinbase: block.coinbase,
     stateRoot,
     transactionsRoot: orderedTrieRoot(transactions.map(({ raw }) => raw)),
     receiptsRoot: orderedTrieRoot(receipts.map(encodeConsensusReceipt)),
