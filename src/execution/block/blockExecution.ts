@@ -40,20 +40,36 @@ const ISTHMUS_L1_INFO_BYTES = 176
 const JOVIAN_L1_INFO_BYTES = 178
 const DA_FOOTPRINT_SCALAR_OFFSET = 176
 
-/** Result of executing a block. It is compared with a header, or becomes one. */
-export interface ExecutionResult {
+/** State and receipts of an executed block, as its header shows them. */
+export interface CommittedBlock {
   stateRoot: Hex
   receiptsRoot: Hex
   logsBloom: Hex
-  gasUsed: bigint
   /** Isthmus: storage root of L2ToL1MessagePasser. */
   withdrawalsRoot?: Hex
+  changes: StateChanges
+}
+
+/** Hashes the state and the receipts. */
+export function commitBlock({ world, block }: Environment, receipts: readonly ExecutionReceipt[]): CommittedBlock {
+  const changes = world.commit()
+  return {
+    stateRoot: changes.root,
+    receiptsRoot: orderedTrieRoot(receipts.map(encodeConsensusReceipt)),
+    logsBloom: toHex(mergeBlooms(receipts)),
+    ...(block.rules.isthmus ? { withdrawalsRoot: world.storageRoot(MESSAGE_PASSER_ADDRESS) } : {}),
+    changes,
+  }
+}
+
+/** Result of executing a block. It is compared with a header, or becomes one. */
+export interface ExecutionResult extends CommittedBlock {
+  gasUsed: bigint
   /** Jovian; 0 before. */
   daFootprint: bigint
   /** Wei to the fee recipient. */
   tips: bigint
   receipts: ExecutionReceipt[]
-  changes: StateChanges
 }
 
 export class BlockExecution {
@@ -170,20 +186,8 @@ export class BlockExecution {
 
   /** Hashes the state. No transaction may be added afterwards. */
   finish(): ExecutionResult {
-    const { rules } = this.env.block
-    const changes = this.env.world.commit()
-    const result: ExecutionResult = {
-      stateRoot: changes.root,
-      receiptsRoot: orderedTrieRoot(this.receipts.map(encodeConsensusReceipt)),
-      logsBloom: toHex(mergeBlooms(this.receipts)),
-      gasUsed: this.used,
-      daFootprint: this.footprint,
-      tips: this.tips,
-      receipts: this.receipts,
-      changes,
-    }
-    if (rules.isthmus) result.withdrawalsRoot = this.env.world.storageRoot(MESSAGE_PASSER_ADDRESS)
-    return result
+    const { env, receipts, used: gasUsed, footprint: daFootprint, tips } = this
+    return { ...commitBlock(env, receipts), gasUsed, daFootprint, tips, receipts }
   }
 
   /** Its refunds were already applied to their transactions. */

@@ -3,19 +3,12 @@ import { DecodeError, describeError } from '../../lib/errors.ts'
 import type { Hex } from '../../lib/hex.ts'
 import type { Logger } from '../../lib/logger.ts'
 import { yieldToLoop } from '../../lib/yieldToLoop.ts'
-import {
-  decodeTransaction,
-  EMPTY_REQUESTS_HASH,
-  EMPTY_TRIE_ROOT,
-  EMPTY_UNCLES_HASH,
-  orderedTrieRoot,
-} from '../../rollup/protocol/index.ts'
+import { decodeTransaction } from '../../rollup/protocol/index.ts'
 import { encodePostExecTx, isPostExecTx, SDM_VERSION } from '../../rollup/protocol/transaction/postExec.ts'
-import { type PayloadAttributes, ZERO_HASH } from '../../rollup/protocol/types.ts'
+import type { PayloadAttributes } from '../../rollup/protocol/types.ts'
 import { toBlock, toReceipts } from '../chain/blockReader.ts'
 import type { BuildJob, BuiltBlock, DaSizeLimits, TxSource } from '../chain/building.ts'
-import { payloadOfHeader } from '../chain/headerPayload.ts'
-import { sealHeader } from '../chain/storage/headerCodec.ts'
+import { envelopeOfHeader } from '../chain/headerPayload.ts'
 import { ChainError } from '../errors.ts'
 import { createEnvironment, type EvmModules } from '../evm/environment.ts'
 import { abandonTransaction } from '../evm/runMessage.ts'
@@ -23,7 +16,7 @@ import { type BlockHeader, isSigned, type SignedTransaction, type Transaction } 
 import type { WorldState } from '../state/worldState.ts'
 import { daSizeOf } from '../tx/dataSize.ts'
 import { BlockExecution, type ExecutionResult } from './blockExecution.ts'
-import { childBaseFee, extraDataOf } from './headerRules.ts'
+import { childBaseFee, extraDataOf, headerOf } from './headerRules.ts'
 import type { SlowTransactions } from './slowTransactions.ts'
 
 export interface BuildModules {
@@ -65,7 +58,8 @@ export class OpBuildJob implements BuildJob {
   private readonly execution: BlockExecution
   private readonly extraData: Hex
   private readonly transactions: Transaction[] = []
-  private readonly daCounted = { transactions: 0, bytes: 0 }
+  /** Estimated compressed bytes of the block so far. */
+  private daBytes = 0
   private fillingSince = 0
   /** Aborts when filling must end. */
   private readonly stop = new AbortController()
@@ -129,38 +123,17 @@ export class OpBuildJob implements BuildJob {
 
   private async runForced(): Promise<void> {
     const { attributes, parent } = this.options
-    try {
-      const { parentBeaconBlockRoot } = attributes
-      await this.execution.begin({ parent, parentBeaconBlockRoot }, attributes.transactions)
-    } catch (error) {
-      if (!(error instanceof DecodeError) && !(error instanceof ChainError)) throw error
-      throw new ChainError('build-failed', error.message, { cause: error })
-    }
+    const { parentBeaconBlockRoot, transactions } = attributes
+    await forced('', () => this.execution.begin({ parent, parentBeaconBlockRoot }, transactions))
     if (this.refundsWarming()) this.execution.refundWarming()
-    for (const [index, raw] of attributes.transactions.entries()) {
+    for (const [index, raw] of transactions.entries()) {
       await yieldToLoop()
       this.execution.env.evm.limit?.throwIfAborted()
-      let tx: Transaction
-      try {
-        tx = decodeTransaction(raw)
-        await this.execution.add(tx)
-      } catch (error) {
-        if (error instanceof DecodeError) {
-          throw new ChainError('build-failed', `transaction ${index} is not valid: ${error.message}`, { cause: error })
-        }
-        if (!(error instanceof ChainError)) throw error
-        throw new ChainError('build-failed', `failed to force-include tx: ${index}: ${describeError(error)}`, {
-          cause: error,
-        })
-      }
-      this.transactions.push(tx)
+      const tx = await forced(`transaction ${index} is not valid: `, () => decodeTransaction(raw))
+      await forced(`failed to force-include tx: ${index}: `, () => this.add(tx))
     }
-    try {
-      // Even with a pool, the first deposit is among the forced transactions.
-      this.execution.checkL1Info()
-    } catch (error) {
-      throw new ChainError('build-failed', describeError(error), { cause: error })
-    }
+    // Even with a pool, the first deposit is among the forced transactions.
+    await forced('', () => this.execution.checkL1Info())
   }
 
   /** A derived block has the refunds that its sequencer gave, or none. */
@@ -217,17 +190,15 @@ export class OpBuildJob implements BuildJob {
     const size = daSizeOf(raw)
     return (
       (transactionBytes === undefined || size <= transactionBytes) &&
-      (blockBytes === undefined || this.daBytes() + size <= blockBytes)
+      (blockBytes === undefined || this.daBytes + size <= blockBytes)
     )
   }
 
-  /** Estimated compressed bytes of the block so far. Counted only if a limit needs them. */
-  private daBytes(): number {
-    for (; this.daCounted.transactions < this.transactions.length; this.daCounted.transactions++) {
-      const tx = this.transactions[this.daCounted.transactions]
-      if (tx !== undefined && isSigned(tx)) this.daCounted.bytes += daSizeOf(tx.raw)
-    }
-    return this.daCounted.bytes
+  /** Throws ChainError `invalid-transaction` if the transaction cannot be part of the block. */
+  private async add(tx: Transaction): Promise<void> {
+    await this.execution.add(tx)
+    this.transactions.push(tx)
+    if (isSigned(tx)) this.daBytes += daSizeOf(tx.raw)
   }
 
   private async tryAdd(tx: Transaction): Promise<boolean> {
@@ -241,7 +212,8 @@ export class OpBuildJob implements BuildJob {
       },
     }
     try {
-      await this.execution.add(tx)
+      await this.add(tx)
+      return true
     } catch (error) {
       if (error instanceof ChainError && error.code === 'invalid-transaction') return false
       if (!(error instanceof BlockIsDue)) throw error
@@ -251,8 +223,6 @@ export class OpBuildJob implements BuildJob {
     } finally {
       env.evm.limit = limit
     }
-    this.transactions.push(tx)
-    return true
   }
 
   private throwIfLate(): void {
@@ -276,21 +246,24 @@ export class OpBuildJob implements BuildJob {
       await this.filling
       await this.addRefunds()
       const result = this.execution.finish()
-      const header = this.headerOf(result)
-      const block = toBlock(header, this.transactions)
+      const { options, extraData, transactions } = this
+      const { parentBeaconBlockRoot } = options.attributes
+      const header = headerOf(this.execution.env.block, result, {
+        parentHash: this.parentHash,
+        parentBeaconBlockRoot,
+        extraData,
+        transactions,
+      })
+      const block = toBlock(header, transactions)
       const built: BuiltBlock = {
         block,
-        envelope: {
-          payload: payloadOfHeader(
-            header,
-            this.transactions.map(({ raw }) => raw),
-          ),
-        },
+        envelope: envelopeOfHeader(
+          header,
+          transactions.map(({ raw }) => raw),
+        ),
         receipts: toReceipts(block, result.receipts, this.modules.evm.config),
         blockValue: result.tips,
       }
-      const { parentBeaconBlockRoot } = header
-      if (parentBeaconBlockRoot !== undefined) built.envelope.parentBeaconBlockRoot = parentBeaconBlockRoot
       this.modules.onBuilt(built, result)
       return built
     } finally {
@@ -303,39 +276,16 @@ export class OpBuildJob implements BuildJob {
     const { madeRefunds, env } = this.execution
     if (madeRefunds.length === 0) return
     const payload = { version: SDM_VERSION, blockNumber: env.block.number, refunds: [...madeRefunds] }
-    const tx = decodeTransaction(encodePostExecTx(payload))
-    await this.execution.add(tx)
-    this.transactions.push(tx)
+    await this.add(decodeTransaction(encodePostExecTx(payload)))
   }
+}
 
-  private headerOf(result: ExecutionResult): BlockHeader {
-    const { parent, attributes } = this.options
-    const { block } = this.execution.env
-    const header: Omit<BlockHeader, 'hash'> = {
-      parentHash: parent.hash,
-      unclesHash: EMPTY_UNCLES_HASH,
-      coinbase: block.coinbase,
-      stateRoot: result.stateRoot,
-      transactionsRoot: orderedTrieRoot(this.transactions.map(({ raw }) => raw)),
-      receiptsRoot: result.receiptsRoot,
-      logsBloom: result.logsBloom,
-      difficulty: 0n,
-      number: block.number,
-      gasLimit: block.gasLimit,
-      gasUsed: result.gasUsed,
-      timestamp: block.timestamp,
-      extraData: this.extraData,
-      mixHash: block.prevRandao,
-      nonce: '0x0000000000000000',
-      baseFeePerGas: block.baseFee,
-    }
-    if (block.rules.canyon) header.withdrawalsRoot = result.withdrawalsRoot ?? EMPTY_TRIE_ROOT
-    if (block.rules.ecotone) {
-      header.blobGasUsed = result.daFootprint
-      header.excessBlobGas = 0n
-      header.parentBeaconBlockRoot = attributes.parentBeaconBlockRoot ?? ZERO_HASH
-    }
-    if (block.rules.isthmus) header.requestsHash = EMPTY_REQUESTS_HASH
-    return sealHeader(header)
+/** Runs a step that the block cannot do without. If the step is not valid, throws ChainError `build-failed`. */
+async function forced<T>(what: string, step: () => T | Promise<T>): Promise<T> {
+  try {
+    return await step()
+  } catch (error) {
+    if (!(error instanceof DecodeError) && !(error instanceof ChainError)) throw error
+    throw new ChainError('build-failed', `${what}${describeError(error)}`, { cause: error })
   }
 }

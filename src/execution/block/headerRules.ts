@@ -6,15 +6,20 @@ import {
   decodeExtraData,
   EMPTY_REQUESTS_HASH,
   EMPTY_TRIE_ROOT,
+  EMPTY_UNCLES_HASH,
   encodeExtraData,
   nextBaseFee,
+  orderedTrieRoot,
 } from '../../rollup/protocol/index.ts'
-import type { PayloadAttributes } from '../../rollup/protocol/types.ts'
+import type { BlockHeader as ConsensusHeader } from '../../rollup/protocol/payload/blockHeader.ts'
+import { type PayloadAttributes, ZERO_HASH } from '../../rollup/protocol/types.ts'
+import { sealHeader } from '../chain/storage/headerCodec.ts'
 import type { ChainConfig } from '../config/chainConfig.ts'
 import { rulesAt } from '../config/chainConfig.ts'
 import { ChainError } from '../errors.ts'
-import type { BlockHeader } from '../primitives/block.ts'
-import type { ExecutionResult } from './blockExecution.ts'
+import type { BlockContext } from '../evm/message.ts'
+import type { BlockHeader, Transaction } from '../primitives/block.ts'
+import type { CommittedBlock, ExecutionResult } from './blockExecution.ts'
 
 export function baseFeeConstantsOf(config: ChainConfig): BaseFeeConstants {
   return {
@@ -59,6 +64,46 @@ export function extraDataOf(attributes: PayloadAttributes, config: ChainConfig):
       ? { denominator: Number(config.eip1559DenominatorCanyon), elasticity: Number(config.eip1559Elasticity) }
       : given
   return encodeExtraData(minBaseFee === undefined ? params : { ...params, minBaseFee })
+}
+
+/** The header of a block that was executed here. */
+export function headerOf(
+  block: BlockContext,
+  result: Omit<CommittedBlock, 'changes'> & Pick<ExecutionResult, 'gasUsed' | 'daFootprint'>,
+  rest: {
+    parentHash: Hex
+    parentBeaconBlockRoot: Hex | undefined
+    extraData: Hex
+    transactions: readonly Pick<Transaction, 'raw'>[]
+  },
+): BlockHeader {
+  const { rules } = block
+  const header: ConsensusHeader = {
+    parentHash: rest.parentHash,
+    unclesHash: EMPTY_UNCLES_HASH,
+    coinbase: block.coinbase,
+    stateRoot: result.stateRoot,
+    transactionsRoot: orderedTrieRoot(rest.transactions.map(({ raw }) => raw)),
+    receiptsRoot: result.receiptsRoot,
+    logsBloom: result.logsBloom,
+    difficulty: 0n,
+    number: block.number,
+    gasLimit: block.gasLimit,
+    gasUsed: result.gasUsed,
+    timestamp: block.timestamp,
+    extraData: rest.extraData,
+    mixHash: block.prevRandao,
+    nonce: '0x0000000000000000',
+    baseFeePerGas: block.baseFee,
+  }
+  if (rules.canyon) header.withdrawalsRoot = result.withdrawalsRoot ?? EMPTY_TRIE_ROOT
+  if (rules.ecotone) {
+    header.blobGasUsed = result.daFootprint
+    header.excessBlobGas = 0n
+    header.parentBeaconBlockRoot = rest.parentBeaconBlockRoot ?? ZERO_HASH
+  }
+  if (rules.isthmus) header.requestsHash = EMPTY_REQUESTS_HASH
+  return sealHeader(header)
 }
 
 /**

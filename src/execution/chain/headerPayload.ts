@@ -1,11 +1,11 @@
-import type { ExecutionPayload } from '../../rollup/protocol/types.ts'
+import type { ExecutionPayload, PayloadEnvelope } from '../../rollup/protocol/types.ts'
 import type { BlockHeader } from '../primitives/block.ts'
 
 /**
  * The payload of a sealed header and the raw transactions of its block. Fields of later forks are set if the header has
  * them. Before Isthmus the withdrawals root is that of an empty list, and no field of a payload.
  */
-export function payloadOfHeader(header: BlockHeader, transactions: Uint8Array[]): ExecutionPayload {
+export function envelopeOfHeader(header: BlockHeader, transactions: Uint8Array[]): PayloadEnvelope {
   const payload: ExecutionPayload = {
     parentHash: header.parentHash,
     feeRecipient: header.coinbase,
@@ -28,5 +28,6 @@ export function payloadOfHeader(header: BlockHeader, transactions: Uint8Array[])
   if (header.requestsHash !== undefined && header.withdrawalsRoot !== undefined) {
     payload.withdrawalsRoot = header.withdrawalsRoot
   }
-  return payload
+  const { parentBeaconBlockRoot } = header
+  return { payload, ...(parentBeaconBlockRoot === undefined ? {} : { parentBeaconBlockRoot }) }
 }

@@ -1,20 +1,14 @@
 import { checksumAddress } from '../../../lib/checksumAddress.ts'
 import { keccak256Hex } from '../../../lib/hash.ts'
-import { type Hex, toHex } from '../../../lib/hex.ts'
-import {
-  BASE_FEE_VAULT_ADDRESS,
-  EMPTY_TRIE_ROOT,
-  EMPTY_UNCLES_HASH,
-  MESSAGE_PASSER_ADDRESS,
-  OPERATOR_FEE_VAULT_ADDRESS,
-} from '../../../rollup/protocol/constants.ts'
-import { EMPTY_REQUESTS_HASH, encodeTransaction } from '../../../rollup/protocol/index.ts'
+import type { Hex } from '../../../lib/hex.ts'
+import { BASE_FEE_VAULT_ADDRESS, OPERATOR_FEE_VAULT_ADDRESS } from '../../../rollup/protocol/constants.ts'
+import { encodeTransaction } from '../../../rollup/protocol/index.ts'
 import { parseL1Info } from '../../../rollup/protocol/l1/l1Info.ts'
-import { orderedTrieRoot } from '../../../rollup/protocol/payload/orderedTrie.ts'
 import { ZERO_ADDRESS, ZERO_HASH } from '../../../rollup/protocol/types.ts'
+import { commitBlock } from '../../block/blockExecution.ts'
 import { gasAfterRefund } from '../../block/executeTransaction.ts'
 import { createFeeSchedule } from '../../block/feeSchedule.ts'
-import { childBaseFee } from '../../block/headerRules.ts'
+import { childBaseFee, headerOf } from '../../block/headerRules.ts'
 import { beginBlock } from '../../block/systemCalls.ts'
 import { ChainError } from '../../errors.ts'
 import { type Ancestry, createEnvironment, type EvmModules } from '../../evm/environment.ts'
@@ -23,10 +17,9 @@ import type { Block, BlockHeader, SignedTransaction } from '../../primitives/blo
 import type { WorldState } from '../../state/worldState.ts'
 import { TransferLogs } from '../../tracing/transferLogs.ts'
 import { daSizeOf } from '../../tx/dataSize.ts'
-import { type ExecutionReceipt, encodeConsensusReceipt, logsBloom, mergeBlooms } from '../../tx/receiptCodec.ts'
+import { type ExecutionReceipt, logsBloom } from '../../tx/receiptCodec.ts'
 import { toBlock } from '../blockReader.ts'
 import { failureOf } from '../failure.ts'
-import { sealHeader } from '../storage/headerCodec.ts'
 import { callFailed, checkCall, gasPrices, payGas } from './callGas.ts'
 import { type PlannedBlock, planBlocks, simulationFailed } from './simulationPlan.ts'
 import type { SimulationModules } from './simulation.ts'
@@ -110,8 +103,14 @@ async function simulateBlock(
     await simulateTransaction(simulation, env, call, logs, executed)
   }
   await env.evm.yieldToLoop()
-  const header = headerOf(simulation, env, executed, { parentHash: parent.hash, parentBeaconBlockRoot })
-  return { block: toBlock(header, executed.transactions), calls: executed.calls }
+  const { transactions, receipts, calls, gasUsed } = executed
+  const daFootprint = env.block.rules.jovian ? footprintOf(simulation.base, transactions) : 0n
+  const header = headerOf(
+    env.block,
+    { ...commitBlock(env, receipts), gasUsed, daFootprint },
+    { parentHash: parent.hash, parentBeaconBlockRoot, extraData: '0x', transactions },
+  )
+  return { block: toBlock(header, transactions), calls }
 }
 
 /**
@@ -216,44 +215,6 @@ async function geths<T>(gas: bigint, run: () => Promise<T>): Promise<T> {
     const { details, message } = error
     throw new ChainError('execution-failed', `err: ${message} (supplied gas ${gas})`, { details, cause: error })
   }
-}
-
-function headerOf(
-  simulation: Simulation,
-  { world, block }: Environment,
-  { transactions, receipts, gasUsed }: Executed,
-  { parentHash, parentBeaconBlockRoot }: { parentHash: Hex; parentBeaconBlockRoot: Hex },
-): BlockHeader {
-  const { rules } = block
-  const { root: stateRoot } = world.commit()
-  const header: Omit<BlockHeader, 'hash'> = {
-    parentHash,
-    unclesHash: EMPTY_UNCLES_HASH,
-    coinbase: block.coinbase,
-    stateRoot,
-    transactionsRoot: orderedTrieRoot(transactions.map(({ raw }) => raw)),
-    receiptsRoot: orderedTrieRoot(receipts.map(encodeConsensusReceipt)),
-    logsBloom: toHex(mergeBlooms(receipts)),
-    difficulty: 0n,
-    number: block.number,
-    gasLimit: block.gasLimit,
-    gasUsed,
-    timestamp: block.timestamp,
-    extraData: '0x',
-    mixHash: block.prevRandao,
-    nonce: '0x0000000000000000',
-    baseFeePerGas: block.baseFee,
-  }
-  if (rules.canyon) {
-    header.withdrawalsRoot = rules.isthmus ? world.storageRoot(MESSAGE_PASSER_ADDRESS) : EMPTY_TRIE_ROOT
-  }
-  if (rules.ecotone) {
-    header.blobGasUsed = rules.jovian ? footprintOf(simulation.base, transactions) : 0n
-    header.excessBlobGas = 0n
-    header.parentBeaconBlockRoot = parentBeaconBlockRoot
-  }
-  if (rules.isthmus) header.requestsHash = EMPTY_REQUESTS_HASH
-  return sealHeader(header)
 }
 
 /** Jovian: computed with the L1 info of the base block. */

@@ -2,7 +2,7 @@ import { DecodeError } from '../../../lib/errors.ts'
 import { decodeRlp, encodeRlp, rlpList } from '../../../lib/rlp.ts'
 import type { PayloadEnvelope } from '../../../rollup/protocol/types.ts'
 import type { BlockHeader } from '../../primitives/block.ts'
-import { payloadOfHeader } from '../headerPayload.ts'
+import { envelopeOfHeader } from '../headerPayload.ts'
 import { decodeHeader } from './headerCodec.ts'
 
 // Files of blocks in the format of geth's `export`: RLP lists, one after another.
@@ -84,7 +84,5 @@ export function partsOfBlock(encoding: Uint8Array): { header: BlockHeader; trans
 /** The payload of a block's RLP. Throws DecodeError. */
 export function envelopeOfBlock(encoding: Uint8Array): PayloadEnvelope {
   const { header, transactions } = partsOfBlock(encoding)
-  const payload = payloadOfHeader(header, transactions)
-  const { parentBeaconBlockRoot } = header
-  return { payload, ...(parentBeaconBlockRoot === undefined ? {} : { parentBeaconBlockRoot }) }
+  return envelopeOfHeader(header, transactions)
 }
