@@ -1,9 +1,8 @@
 import { G1_DISCOUNTS, G2_DISCOUNTS, msmGas } from './blsGas.ts'
-import { CurveGroup, orderOfG2 } from './curveGroup.ts'
-import { G1Order } from './g1Order.ts'
-import { isZero, lazily, Mcl, SIZES } from './mcl.ts'
+import { CurveGroup } from './curveGroup.ts'
+import { isZero, Lazy, Mcl, SIZES } from './mcl.ts'
 import { Pairing } from './pairing.ts'
-import { flagWord, type Precompile, type PrecompileRun } from './precompile.ts'
+import { flagWord, oneStep, type Precompile, type PrecompileRun } from './precompile.ts'
 
 // EIP-2537: arithmetic on BLS12-381. A field element has 64 bytes, of which the first 16 are zero.
 
@@ -30,7 +29,6 @@ const POINTS_PER_STEP = 8
 /** An mcl instance with this curve, and its reserved memory. */
 class Bls12381 {
   readonly mcl: Mcl
-  readonly g1Order: G1Order
   readonly g1: CurveGroup
   readonly g2: CurveGroup
   readonly pairing: Pairing
@@ -38,9 +36,8 @@ class Bls12381 {
 
   constructor(mcl: Mcl) {
     this.mcl = mcl
-    this.g1Order = new G1Order(mcl)
-    this.g1 = new CurveGroup(mcl, 'g1', POINTS_PER_STEP, this.g1Order)
-    this.g2 = new CurveGroup(mcl, 'g2', POINTS_PER_STEP, orderOfG2(mcl))
+    this.g1 = new CurveGroup(mcl, 'G1', POINTS_PER_STEP)
+    this.g2 = new CurveGroup(mcl, 'G2', POINTS_PER_STEP)
     this.pairing = new Pairing(this.g1, this.g2)
     this.scalars = mcl.reserve(POINTS_PER_STEP * SIZES.scalar)
   }
@@ -62,29 +59,20 @@ function readElements(input: Uint8Array, offset: number, count: number): Uint8Ar
   return elements
 }
 
-export const bls12381 = lazily(async () => new Bls12381(await Mcl.load('bls12-381')))
-
-const load = () => (bls12381.ready() === undefined ? bls12381.load() : undefined)
-
-function loaded(): Bls12381 {
-  const bls = bls12381.ready()
-  if (bls === undefined) throw new Error('BLS12-381 is used before it was loaded')
-  return bls
-}
+export const bls12381 = new Lazy(async () => new Bls12381(await Mcl.load('bls12-381')))
 
 /** Sum of two points of the curve, of any order. */
 function addition(name: 'g1' | 'g2', pointBytes: number, gas: bigint): Precompile {
   return {
     gas: () => gas,
-    load,
-    // biome-ignore lint/correctness/useYield: one short step
-    *run(input) {
+    load: bls12381.load,
+    run: oneStep((input) => {
       if (input.length !== 2 * pointBytes) return undefined
-      const group = loaded()[name]
+      const group = bls12381.value[name]
       if (!put(group, 0, input, 0) || !put(group, 1, input, pointBytes)) return undefined
       group.addTwo()
       return group.take(FIELD_BYTES)
-    },
+    }),
   }
 }
 
@@ -96,7 +84,7 @@ export function blsG1Msm(maxInputBytes: number): Precompile {
   return {
     gas: (input) => msmGas(input.length, G1_BYTES + SCALAR_BYTES, G1_MUL_GAS, G1_DISCOUNTS),
     maxInputBytes,
-    load,
+    load: bls12381.load,
     run: (input) => sumOfMultiples('g1', input, G1_BYTES),
   }
 }
@@ -105,7 +93,7 @@ export function blsG2Msm(maxInputBytes: number): Precompile {
   return {
     gas: (input) => msmGas(input.length, G2_BYTES + SCALAR_BYTES, G2_MUL_GAS, G2_DISCOUNTS),
     maxInputBytes,
-    load,
+    load: bls12381.load,
     run: (input) => sumOfMultiples('g2', input, G2_BYTES),
   }
 }
@@ -113,7 +101,7 @@ export function blsG2Msm(maxInputBytes: number): Precompile {
 function* sumOfMultiples(name: 'g1' | 'g2', input: Uint8Array, pointBytes: number): PrecompileRun {
   const itemBytes = pointBytes + SCALAR_BYTES
   if (input.length % itemBytes !== 0) return undefined
-  const { [name]: group, mcl, scalars } = loaded()
+  const { [name]: group, mcl, scalars } = bls12381.value
   /** Sum of the earlier steps. */
   let sum: Uint8Array | undefined
   for (let offset = 0; offset < input.length; offset += POINTS_PER_STEP * itemBytes) {
@@ -137,13 +125,13 @@ export function blsPairing(maxInputBytes: number): Precompile {
         ? undefined
         : PAIRING_GAS + PAIR_GAS * BigInt(input.length / PAIR_BYTES),
     maxInputBytes,
-    load,
+    load: bls12381.load,
     run: pairing,
   }
 }
 
 function* pairing(input: Uint8Array): PrecompileRun {
-  const bls = loaded()
+  const bls = bls12381.value
   const { g1, g2 } = bls
   const isOne = yield* bls.pairing.isProductOne(input.length / PAIR_BYTES, PAIRS_PER_STEP, (index, pair) => {
     const at = pair * PAIR_BYTES
@@ -155,27 +143,25 @@ function* pairing(input: Uint8Array): PrecompileRun {
 
 export const blsMapToG1: Precompile = {
   gas: () => MAP_TO_G1_GAS,
-  load,
-  // biome-ignore lint/correctness/useYield: one short step
-  *run(input) {
+  load: bls12381.load,
+  run: oneStep((input) => {
     if (input.length !== FIELD_BYTES) return undefined
-    const { mcl, g1 } = loaded()
+    const { mcl, g1 } = bls12381.value
     const [value] = readElements(input, 0, 1) ?? []
     if (value === undefined || !mcl.putField(g1.points, value)) return undefined
     return mcl.raw.mclBnFp_mapToG1(g1.result, g1.points) === 0 ? g1.take(FIELD_BYTES) : undefined
-  },
+  }),
 }
 
 export const blsMapToG2: Precompile = {
   gas: () => MAP_TO_G2_GAS,
-  load,
-  // biome-ignore lint/correctness/useYield: one short step
-  *run(input) {
+  load: bls12381.load,
+  run: oneStep((input) => {
     if (input.length !== 2 * FIELD_BYTES) return undefined
-    const { mcl, g2 } = loaded()
+    const { mcl, g2 } = bls12381.value
     const [real, imaginary] = readElements(input, 0, 2) ?? []
     if (real === undefined || imaginary === undefined) return undefined
     if (!mcl.putField(g2.points, real) || !mcl.putField(g2.points + SIZES.field, imaginary)) return undefined
     return mcl.raw.mclBnFp2_mapToG2(g2.result, g2.points) === 0 ? g2.take(FIELD_BYTES) : undefined
-  },
+  }),
 }

@@ -2,7 +2,7 @@ import { createRIPEMD160 } from 'hash-wasm'
 import { bytesToBigInt, EMPTY_BYTES } from '../../../lib/bytes.ts'
 import { keccak256, sha256 } from '../../../lib/hash.ts'
 import { recoverPublicKey } from '../../../lib/secp256k1.ts'
-import { type Precompile, padded } from './precompile.ts'
+import { oneStep, type Precompile, padded } from './precompile.ts'
 
 // The first four precompiles, Yellow Paper appendix E.
 
@@ -19,8 +19,7 @@ function perWord(base: bigint, word: bigint): Precompile['gas'] {
 /** Address that signed a hash, as a word. Empty if the signature is invalid. */
 export const ecrecover: Precompile = {
   gas: () => ECRECOVER_GAS,
-  // biome-ignore lint/correctness/useYield: one short step
-  *run(data) {
+  run: oneStep((data) => {
     const input = padded(data, ECRECOVER_BYTES)
     const v = bytesToBigInt(input.subarray(32, 64))
     if (v !== 27n && v !== 28n) return EMPTY_BYTES
@@ -38,33 +37,26 @@ export const ecrecover: Precompile = {
     const word = new Uint8Array(32)
     word.set(keccak256(publicKey).subarray(12), 12)
     return word
-  },
+  }),
 }
 
 export const sha256Hash: Precompile = {
   gas: perWord(60n, 12n),
-  // biome-ignore lint/correctness/useYield: one short step
-  *run(input) {
-    return sha256(input)
-  },
+  run: oneStep(sha256),
 }
 
 export const ripemd160Hash: Precompile = {
   gas: perWord(600n, 120n),
-  // biome-ignore lint/correctness/useYield: one short step
-  *run(input) {
+  run: oneStep((input) => {
     const word = new Uint8Array(32)
     ripemd.init()
     ripemd.update(input)
     word.set(ripemd.digest('binary'), 12)
     return word
-  },
+  }),
 }
 
 export const identity: Precompile = {
   gas: perWord(15n, 3n),
-  // biome-ignore lint/correctness/useYield: one short step
-  *run(input) {
-    return input.slice()
-  },
+  run: oneStep((input) => input.slice()),
 }

@@ -34,9 +34,8 @@ interface MclExports {
   mclBnG1_clear(x: number): void
   mclBnG1_isZero(x: number): number
   mclBnG1_isValid(x: number): number
-  mclBnG1_isEqual(x: number, y: number): number
+  mclBnG1_isValidOrder(x: number): number
   mclBnG1_neg(y: number, x: number): void
-  mclBnG1_dbl(y: number, x: number): void
   mclBnG1_add(z: number, x: number, y: number): void
   mclBnG1_mul(z: number, x: number, scalar: number): void
   mclBnG1_mulVec(z: number, points: number, scalars: number, count: number): void
@@ -80,11 +79,40 @@ const BUFFER_BYTES = 64
 /** Initial memory, as in the package's own loader. */
 const MEMORY_PAGES = 32
 
+/** A value that is loaded once, by the first call of `load`. */
+export class Lazy<T> {
+  private readonly create: () => Promise<T>
+  private loaded: T | undefined
+  private loading: Promise<void> | undefined
+
+  constructor(create: () => Promise<T>) {
+    this.create = create
+  }
+
+  /** Undefined if the value is loaded. Retries after a failure. */
+  readonly load = (): Promise<void> | undefined => {
+    if (this.loaded !== undefined) return undefined
+    this.loading ??= this.create()
+      .then((value) => {
+        this.loaded = value
+      })
+      .finally(() => {
+        this.loading = undefined
+      })
+    return this.loading
+  }
+
+  get value(): T {
+    if (this.loaded === undefined) throw new Error('the value is used before it was loaded')
+    return this.loaded
+  }
+}
+
 /**
  * The package's WebAssembly, which its script contains as base64. The package's own loader decodes it character by
  * character and compiles it again for each curve: 40 ms and 14 MB each time.
  */
-const compiled = lazily(async () => {
+const compiled = new Lazy(async () => {
   const script = createRequire(import.meta.url).resolve('mcl-wasm/dist/mcl_c.js')
   const [, base64] = /wasmBase64 = '([^']+)'/.exec(await readFile(script, 'latin1')) ?? []
   if (base64 === undefined) throw new Error(`no WebAssembly in ${script}`)
@@ -117,9 +145,10 @@ export class Mcl {
   /** The first load takes 0.03 s, mostly in one task of the event loop. */
   static async load(name: CurveName): Promise<Mcl> {
     const wasmMemory = new WebAssembly.Memory({ initial: MEMORY_PAGES })
+    await compiled.load()
     const imports = { env: { memory: wasmMemory, cryptoGetRandomValues: refuseRandomValues } }
     // A module's exports are untyped. The tests call each function.
-    const raw = new WebAssembly.Instance(await compiled.load(), imports).exports as unknown as MclExports
+    const raw = new WebAssembly.Instance(compiled.value, imports).exports as unknown as MclExports
     raw.__wasm_call_ctors()
     const { number, fieldBytes } = CURVES[name]
     if (raw.mclBn_init(number, COMPILED_TIME_VAR) !== 0) throw new Error(`mcl-wasm does not know the curve ${name}`)
@@ -176,29 +205,27 @@ export class Mcl {
     this.raw.mclBnFr_setBigEndianMod(at, this.buffer, value.length)
   }
 
-  /** Writes a point of the curve. Both coordinates zero: the point at infinity. False if it is not on the curve. */
-  putG1(at: number, x: Uint8Array, y: Uint8Array): boolean {
-    if (isZero(x) && isZero(y)) {
-      this.raw.mclBnG1_clear(at)
+  /**
+   * Writes a point by its field elements: x and y, or x0, x1, y0, y1 on the twist. All zero: the point at infinity.
+   * False if it is not on the curve.
+   */
+  putPoint(at: number, elements: readonly Uint8Array[]): boolean {
+    const { raw } = this
+    const isOnTwist = elements.length === 4
+    if (elements.every(isZero)) {
+      if (isOnTwist) raw.mclBnG2_clear(at)
+      else raw.mclBnG1_clear(at)
       return true
     }
-    if (!this.putField(at, x) || !this.putField(at + SIZES.field, y)) return false
-    this.raw.mclBnFp_setInt32(at + 2 * SIZES.field, 1)
-    return this.raw.mclBnG1_isValid(at) === 1
-  }
-
-  /** Writes a point of the twist: x = x0 + x1 i, y = y0 + y1 i. False if it is not on the twist. */
-  putG2(at: number, x0: Uint8Array, x1: Uint8Array, y0: Uint8Array, y1: Uint8Array): boolean {
-    const { field } = SIZES
-    if (isZero(x0) && isZero(x1) && isZero(y0) && isZero(y1)) {
-      this.raw.mclBnG2_clear(at)
-      return true
+    let end = at
+    for (const element of elements) {
+      if (!this.putField(end, element)) return false
+      end += SIZES.field
     }
-    if (!this.putField(at, x0) || !this.putField(at + field, x1)) return false
-    if (!this.putField(at + 2 * field, y0) || !this.putField(at + 3 * field, y1)) return false
-    this.raw.mclBnFp_setInt32(at + 4 * field, 1)
-    this.raw.mclBnFp_setInt32(at + 5 * field, 0)
-    return this.raw.mclBnG2_isValid(at) === 1
+    // The third coordinate is one.
+    raw.mclBnFp_setInt32(end, 1)
+    if (isOnTwist) raw.mclBnFp_setInt32(end + SIZES.field, 0)
+    return (isOnTwist ? raw.mclBnG2_isValid(at) : raw.mclBnG1_isValid(at)) === 1
   }
 
   private putReversed(value: Uint8Array): void {
@@ -211,26 +238,4 @@ export class Mcl {
 export function isZero(bytes: Uint8Array): boolean {
   for (const byte of bytes) if (byte !== 0) return false
   return true
-}
-
-/** Loads once, at the first call. Retries after a failure. */
-export function lazily<T>(load: () => Promise<T>): { ready(): T | undefined; load(): Promise<T> } {
-  let loaded: T | undefined
-  let loading: Promise<T> | undefined
-  return {
-    ready: () => loaded,
-    load() {
-      loading ??= load().then(
-        (value) => {
-          loaded = value
-          return value
-        },
-        (error: unknown) => {
-          loading = undefined
-          throw error
-        },
-      )
-      return loading
-    },
-  }
 }

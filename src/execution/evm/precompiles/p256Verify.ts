@@ -1,7 +1,7 @@
 import { createECDH } from 'node:crypto'
 import { bytesToBigInt, EMPTY_BYTES } from '../../../lib/bytes.ts'
-import { isZero, lazily, Mcl, SIZES } from './mcl.ts'
-import { flagWord, type Precompile } from './precompile.ts'
+import { isZero, Lazy, Mcl, SIZES } from './mcl.ts'
+import { flagWord, oneStep, type Precompile } from './precompile.ts'
 
 const INPUT_BYTES = 160
 
@@ -37,7 +37,7 @@ class P256 {
     if (!mcl.putScalar(r, word(1)) || !mcl.putScalar(s, word(2))) return false
     if (raw.mclBnFr_isZero(r) === 1 || raw.mclBnFr_isZero(s) === 1) return false
     // The point at infinity is not a key.
-    if (isZero(input.subarray(96)) || !mcl.putG1(key, word(3), word(4))) return false
+    if (isZero(input.subarray(96)) || !mcl.putPoint(key, [word(3), word(4)])) return false
     mcl.putScalarModulo(hash, word(0))
     // With u1 = hash / s and u2 = r / s, the point u1 G + u2 Q equals u2 (hash / r G + Q). Only its x is needed.
     raw.mclBnFr_inv(ratio, r)
@@ -46,7 +46,7 @@ class P256 {
     else {
       this.ecdh.setPrivateKey(mcl.takeScalar(ratio))
       const point = this.ecdh.getPublicKey()
-      mcl.putG1(sum, point.subarray(1, 33), point.subarray(33))
+      mcl.putPoint(sum, [point.subarray(1, 33), point.subarray(33)])
     }
     raw.mclBnG1_add(sum, sum, key)
     if (raw.mclBnG1_isZero(sum) === 1) return false
@@ -62,18 +62,15 @@ class P256 {
   }
 }
 
-const curve = lazily(async () => new P256(await Mcl.load('p256')))
+const curve = new Lazy(async () => new P256(await Mcl.load('p256')))
 
 /** RIP-7212 and EIP-7951, which differ only in price. Returns a word of 1, or nothing for an invalid signature. */
 export function p256Verify(gas: bigint): Precompile {
   return {
     gas: () => gas,
-    load: () => (curve.ready() === undefined ? curve.load() : undefined),
-    // biome-ignore lint/correctness/useYield: one short step
-    *run(input) {
-      const p256 = curve.ready()
-      if (p256 === undefined) throw new Error('P-256 is used before it was loaded')
-      return input.length === INPUT_BYTES && p256.isSigned(input) ? flagWord(true) : EMPTY_BYTES
-    },
+    load: curve.load,
+    run: oneStep((input) =>
+      input.length === INPUT_BYTES && curve.value.isSigned(input) ? flagWord(true) : EMPTY_BYTES,
+    ),
   }
 }

@@ -4,10 +4,10 @@ import { sha256 } from '../../../lib/hash.ts'
 import { fromHex } from '../../../lib/hex.ts'
 import { createKzg } from '../../../lib/kzg/index.ts'
 import { silentLogger } from '../../../lib/logger.ts'
+import { runNow, type SlicedTask } from '../../../lib/slicedTask.ts'
 import { inOwnTask } from '../../../lib/yieldToLoop.ts'
 import { bls12381 } from './bls12381.ts'
-import type { G1Order } from './g1Order.ts'
-import { isZero, lazily, type Mcl, SIZES } from './mcl.ts'
+import { isZero, Lazy, type Mcl, SIZES } from './mcl.ts'
 import type { Precompile } from './precompile.ts'
 
 /** EIP-4844. */
@@ -24,21 +24,21 @@ const OUTPUT = fromHex(
 const G1_GENERATOR = [
   '0x17f1d3a73197d7942695638c4fa9ac0fc3688c4f9774b905a14e3a3f171bac586c55e83ff97a1aeffb3af00adb22c6bb',
   '0x08b3f481e3aaa0f1a09e30ed741d8ae4fcf5e095d5d00af600db18cb2c04b3edd03cc744a2888ae40caa232946c5e7e1',
-] as const
+].map((element) => fromHex(element))
 /** x0, x1, y0, y1 of the generator of G2. */
 const G2_GENERATOR = [
   '0x024aa2b2f08f0a91260805272dc51051c6e47ad4fa403b02b4510b647ae3d1770bac0326a805bbefd48056c8c121bdb8',
   '0x13e02b6052719f607dacd3a088274f65596bd0d09920b61ab5da61bbdc7f5049334cf11213945d57e5ac7d055d042b7e',
   '0x0ce5d527727d6e118cc9cdc6da2e351aadfd9baa8cbdd3a76d429a695160d12c923ac9cc3baca289e193548608b82801',
   '0x0606c4a02ea734cc32acd2b02bc28b99cb3e287e85a763af267492ab572e99ab3f370d275cec1da1aaa9075ff05f79be',
-] as const
+].map((element) => fromHex(element))
 /** Second G2 power of the trusted setup ("powers of tau" ceremony, consensus-specs trusted_setup_4096.json). */
 const TAU_G2 = [
   '0x185cbfee53492714734429b7b38608e23926c911cceceac9a36851477ba4c60b087041de621000edc98edada20c1def2',
   '0x15bfd7dd8cdeb128843bc287230af38926187075cbfbefa81009a2ce615ac53d2914e5870cb452d2afaaab24f3499f72',
   '0x014353bdb96b626dd7d5ee8599d1fca2131569490e28de18e82451a496a9c9794ce26d105941f383ee689bfbbb832a99',
   '0x1666c54b0a32529503432fcae0181b4bef79de09fc63671fda5ed1ba9bfa07899495346f3d7ac9cd23048ef30d0a154f',
-] as const
+].map((element) => fromHex(element))
 /** (p − 1) / 2. A larger y has the sign bit. */
 const HALF = fromHex(
   '0x0d0088f51cbff34d258dd3db21a5d66bb23ba5c279c2895fb39869507b587b120f55ffff58a9ffffdcff7fffffffd555',
@@ -47,8 +47,6 @@ const POINT_BYTES = 48
 const COMPRESSED = 0x80
 const INFINITY = 0x40
 const SIGN = 0x20
-
-type BooleanRun = Generator<undefined, boolean, undefined>
 
 interface PointProof {
   commitment: Uint8Array
@@ -63,7 +61,6 @@ const EMPTY_POINT = Uint8Array.from({ length: POINT_BYTES }, (_, index) => (inde
 /** Verifies KZG proofs, with its reserved memory in mcl. */
 class PointEvaluation {
   private readonly mcl: Mcl
-  private readonly order: G1Order
   /** The generator and the proof, which are multiplied by scalars, then the commitment. */
   private readonly points: number
   private readonly scalars: number
@@ -75,9 +72,8 @@ class PointEvaluation {
   private readonly generatorLines: number
   private readonly tauLines: number
 
-  constructor(mcl: Mcl, order: G1Order) {
+  constructor(mcl: Mcl) {
     this.mcl = mcl
-    this.order = order
     this.points = mcl.reserve(3 * SIZES.g1)
     this.scalars = mcl.reserve(2 * SIZES.scalar)
     this.sum = mcl.reserve(2 * SIZES.g1)
@@ -89,10 +85,10 @@ class PointEvaluation {
   }
 
   /**
-   * Runs in two steps of a millisecond each. The first dozen runs take seven milliseconds, until V8 has optimised the
-   * code.
+   * Runs in two steps of some milliseconds each. The first dozen runs take seven milliseconds, until V8 has optimised
+   * the code.
    */
-  *holds({ commitment: commitmentBytes, z: zBytes, y: yBytes, proof: proofBytes }: PointProof): BooleanRun {
+  *holds({ commitment: commitmentBytes, z: zBytes, y: yBytes, proof: proofBytes }: PointProof): SlicedTask<boolean> {
     const { mcl, points, scalars, sum, negated, product } = this
     const { raw } = mcl
     const [generator, proof, commitment] = [points, points + SIZES.g1, points + 2 * SIZES.g1]
@@ -100,7 +96,7 @@ class PointEvaluation {
     if (!mcl.putScalar(z, zBytes) || !mcl.putScalar(y, yBytes)) return false
     if (!this.putCompressed(commitment, commitmentBytes) || !this.putCompressed(proof, proofBytes)) return false
     // e(C − y G1 + z π, G2) = e(π, τ G2)
-    mcl.putG1(generator, fromHex(G1_GENERATOR[0]), fromHex(G1_GENERATOR[1]))
+    mcl.putPoint(generator, G1_GENERATOR)
     raw.mclBnFr_neg(y, y)
     raw.mclBnG1_mulVec(sum, points, scalars, 2)
     raw.mclBnG1_add(sum, sum, commitment)
@@ -145,26 +141,26 @@ class PointEvaluation {
     const isGreater = Buffer.compare(y, HALF) > 0
     if (isGreater !== ((first & SIGN) !== 0)) raw.mclBnFp_neg(root, root)
     mcl.takeField(root, y, 0)
-    return mcl.putG1(at, x, y) && this.order.has(at)
+    return mcl.putPoint(at, [x, y]) && raw.mclBnG1_isValidOrder(at) === 1
   }
 
-  private linesOf([x0, x1, y0, y1]: typeof G2_GENERATOR | typeof TAU_G2): number {
+  private linesOf(fixed: readonly Uint8Array[]): number {
     const { mcl } = this
     const point = mcl.reserve(SIZES.g2)
-    if (!mcl.putG2(point, fromHex(x0), fromHex(x1), fromHex(y0), fromHex(y1))) throw new Error('no point of G2')
+    if (!mcl.putPoint(point, fixed)) throw new Error('no point of G2')
     const lines = mcl.reserve(8 * mcl.raw.mclBn_getUint64NumToPrecompute())
     mcl.raw.mclBn_precomputeG2(lines, point)
     return lines
   }
 }
 
-const verifier = lazily(async () => {
-  const { mcl, g1Order } = await bls12381.load()
-  return new PointEvaluation(mcl, g1Order)
+const verifier = new Lazy(async () => {
+  await bls12381.load()
+  return new PointEvaluation(bls12381.value.mcl)
 })
 
-/** A library that takes a quarter of mcl's time. Undefined until it has answered once, or if it failed. */
-export const kzgLibrary = lazily(async () => {
+/** A library that takes a quarter of mcl's time. Not loaded until it has answered once, or if it failed. */
+export const kzgLibrary = new Lazy(async () => {
   // Starting its process takes 10 ms or more.
   await inOwnTask()
   const kzg = createKzg({ clock: systemClock, logger: silentLogger })
@@ -181,41 +177,24 @@ function readInput(input: Uint8Array): PointProof | undefined {
   return { commitment, z: input.subarray(32, 64), y: input.subarray(64, 96), proof: input.subarray(144) }
 }
 
-function loaded(): PointEvaluation {
-  const here = verifier.ready()
-  if (here === undefined) throw new Error('BLS12-381 is used before it was loaded')
-  return here
-}
-
-function holdsAtOnce(points: PointProof): boolean {
-  const steps = loaded().holds(points)
-  for (;;) {
-    const step = steps.next()
-    if (step.done === true) return step.value
-  }
-}
-
 /** EIP-4844. */
 export const pointEvaluation: Precompile = {
   gas: () => POINT_EVALUATION_GAS,
-  load: () => (verifier.ready() === undefined ? verifier.load() : undefined),
+  load: verifier.load,
   *run(input) {
     const proof = readInput(input)
-    return proof !== undefined && (yield* loaded().holds(proof)) ? OUTPUT : undefined
+    return proof !== undefined && (yield* verifier.value.holds(proof)) ? OUTPUT : undefined
   },
   runElsewhere(input) {
-    const kzg = kzgLibrary.ready()
-    if (kzg === undefined) {
-      // While the library loads, or if it fails, mcl is used.
-      kzgLibrary.load().catch(() => {})
-      return undefined
-    }
+    const loading = kzgLibrary.load()
+    // While the library loads, or if it fails, mcl is used.
+    loading?.catch(() => {})
     const points = readInput(input)
-    if (points === undefined || verifier.ready() === undefined) return undefined
+    if (loading !== undefined || points === undefined || verifier.load() !== undefined) return undefined
     const { commitment, z, y, proof } = points
-    return kzg.verifyPointProof(commitment, z, y, proof).then(
+    return kzgLibrary.value.verifyPointProof(commitment, z, y, proof).then(
       (holds) => (holds ? OUTPUT : undefined),
-      () => (holdsAtOnce(points) ? OUTPUT : undefined),
+      () => (runNow(verifier.value.holds(points)) ? OUTPUT : undefined),
     )
   },
 }

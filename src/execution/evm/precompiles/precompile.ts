@@ -9,11 +9,20 @@ export interface Precompile {
   gas(input: Uint8Array): bigint | undefined
   /** Most bytes of input. A longer input fails. */
   maxInputBytes?: number
-  load?(): Promise<unknown> | undefined
+  /** Undefined if nothing is to be loaded before a run. */
+  load?(): Promise<void> | undefined
   /** The input is a view of the caller's memory, so the output must be a copy. */
   run(input: Uint8Array): PrecompileRun
   /** Runs in another process, if a faster one is available. */
   runElsewhere?(input: Uint8Array): Promise<Uint8Array | undefined> | undefined
+}
+
+/** The run of a precompile that takes one short step. */
+export function oneStep(run: (input: Uint8Array) => Uint8Array | undefined): Precompile['run'] {
+  // biome-ignore lint/correctness/useYield: there is only one step
+  return function* (input) {
+    return run(input)
+  }
 }
 
 /** Result of a call. Undefined if it failed, for whatever reason. A failure uses all gas of the call. */
