@@ -105,9 +105,7 @@ function memoryOf({ sizeBytes, transactions }: Block): number {
 }
 
 export function toBlock(header: BlockHeader, transactions: Transaction[]): Block {
-  const block: Block = { header, transactions, sizeBytes: blockSize(header, transactions) }
-  if (header.withdrawalsRoot !== undefined) block.withdrawals = []
-  return block
+  return { header, transactions, sizeBytes: blockSize(header, transactions) }
 }
 
 /**

@@ -109,6 +109,6 @@ export function formatBody(block: Block | undefined): object | null {
   if (block === undefined) return null
   return {
     transactions: block.transactions.map(({ raw }) => toHex(raw)),
-    withdrawals: block.withdrawals === undefined ? null : [],
+    withdrawals: block.header.withdrawalsRoot === undefined ? null : [],
   }
 }

@@ -5,7 +5,6 @@ import type {
   SignedTransaction as UnconditionalTransaction,
 } from '../../rollup/protocol/index.ts'
 import type { BlockHeader as ConsensusHeader } from '../../rollup/protocol/payload/blockHeader.ts'
-import type { Withdrawal } from '../../rollup/protocol/types.ts'
 
 export type {
   AccessListEntry,
@@ -102,8 +101,6 @@ export interface Receipt {
 export interface Block {
   header: BlockHeader
   transactions: Transaction[]
-  /** Canyon: always empty on OP chains. */
-  withdrawals?: Withdrawal[]
   /** Bytes of the block's RLP encoding (`size` in JSON). */
   sizeBytes: number
 }

@@ -46,7 +46,7 @@ export class FakePoolChain implements PoolChain {
     const hash: Hex = `0x${(this.blocks.size + 1).toString(16).padStart(60, '0')}${salt.toString(16).padStart(4, '0')}`
     const { number, timestamp } = this.header
     const header = { ...this.header, hash, parentHash: this.header.hash, number: number + 1, timestamp: timestamp + 2 }
-    this.blocks.set(hash, { header, transactions, withdrawals: [], sizeBytes: 0 })
+    this.blocks.set(hash, { header, transactions, sizeBytes: 0 })
     return header
   }
 

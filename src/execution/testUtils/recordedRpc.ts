@@ -55,7 +55,6 @@ export function recordedBlock(recording: RecordedRpc, number: number): Block {
   return {
     header: { hash: json.hash, ...header, baseFeePerGas },
     transactions,
-    withdrawals: [],
     sizeBytes: quantityToNumber(json.size),
   }
 }

@@ -1,33 +1,11 @@
 import { toQuantity } from '../../../lib/hex.ts'
 import type { Block, BlockHeader, Receipt } from '../../primitives/block.ts'
-import { formatTransaction, type JsonRecord } from './formatTransaction.ts'
+import { formatTransaction } from './formatTransaction.ts'
+import { type JsonRecord, withQuantities } from './quantities.ts'
 
 /** op-geth's JSON of a header, as in eth_getHeaderByNumber and the block methods. */
-export function formatHeader(header: BlockHeader): JsonRecord {
-  return {
-    baseFeePerGas: toQuantity(header.baseFeePerGas),
-    ...(header.blobGasUsed === undefined ? {} : { blobGasUsed: toQuantity(header.blobGasUsed) }),
-    difficulty: toQuantity(header.difficulty),
-    ...(header.excessBlobGas === undefined ? {} : { excessBlobGas: toQuantity(header.excessBlobGas) }),
-    extraData: header.extraData,
-    gasLimit: toQuantity(header.gasLimit),
-    gasUsed: toQuantity(header.gasUsed),
-    hash: header.hash,
-    logsBloom: header.logsBloom,
-    miner: header.coinbase,
-    mixHash: header.mixHash,
-    nonce: header.nonce,
-    number: toQuantity(header.number),
-    ...(header.parentBeaconBlockRoot === undefined ? {} : { parentBeaconBlockRoot: header.parentBeaconBlockRoot }),
-    parentHash: header.parentHash,
-    receiptsRoot: header.receiptsRoot,
-    ...(header.requestsHash === undefined ? {} : { requestsHash: header.requestsHash }),
-    sha3Uncles: header.unclesHash,
-    stateRoot: header.stateRoot,
-    timestamp: toQuantity(header.timestamp),
-    transactionsRoot: header.transactionsRoot,
-    ...(header.withdrawalsRoot === undefined ? {} : { withdrawalsRoot: header.withdrawalsRoot }),
-  }
+export function formatHeader({ unclesHash: sha3Uncles, coinbase: miner, ...header }: BlockHeader): JsonRecord {
+  return withQuantities({ ...header, sha3Uncles, miner })
 }
 
 /**
@@ -35,7 +13,7 @@ export function formatHeader(header: BlockHeader): JsonRecord {
  * Without, they are hashes.
  */
 export function formatBlock(block: Block, receipts: readonly Receipt[] | undefined): JsonRecord {
-  const { header, transactions, withdrawals, sizeBytes } = block
+  const { header, transactions, sizeBytes } = block
   return {
     ...formatHeader(header),
     size: toQuantity(sizeBytes),
@@ -45,15 +23,7 @@ export function formatBlock(block: Block, receipts: readonly Receipt[] | undefin
         : formatTransaction(transaction, { header, index, receipt: receipts[index] }),
     ),
     uncles: [],
-    ...(withdrawals === undefined
-      ? {}
-      : {
-          withdrawals: withdrawals.map(({ index, validatorIndex, address, amount }) => ({
-            index: toQuantity(index),
-            validatorIndex: toQuantity(validatorIndex),
-            address,
-            amount: toQuantity(amount),
-          })),
-        }),
+    // From Canyon on. OP chains have none.
+    ...(header.withdrawalsRoot === undefined ? {} : { withdrawals: [] }),
   }
 }

@@ -7,7 +7,7 @@ import type { HeadChange } from '../../chain/types.ts'
 import type { SignedTransaction } from '../../primitives/block.ts'
 import type { RpcModules } from '../context.ts'
 import { serverError } from '../errors.ts'
-import type { JsonRecord } from '../format/formatTransaction.ts'
+import type { JsonRecord } from '../format/quantities.ts'
 import { createBloomTest, type LogFilter } from './logFilter.ts'
 import { logDataCharacters, logsFor, readOnce } from './logSearch.ts'
 

@@ -6,7 +6,7 @@ import type { BlockHeader } from '../../primitives/block.ts'
 import { findHeader } from '../blockLookup.ts'
 import { prunedHistory, serverError } from '../errors.ts'
 import { formatLog } from '../format/formatReceipt.ts'
-import type { JsonRecord } from '../format/formatTransaction.ts'
+import type { JsonRecord } from '../format/quantities.ts'
 import type { RpcOptions } from '../options.ts'
 import { createBloomTest, type LogFilter, type LogPattern, matchesLog } from './logFilter.ts'
 

@@ -4,7 +4,8 @@ import { type Hex, toQuantity } from '../../../lib/hex.ts'
 import { yieldToLoop } from '../../../lib/yieldToLoop.ts'
 import type { SignedTransaction } from '../../primitives/block.ts'
 import type { MethodTable, RpcPool } from '../context.ts'
-import { formatTransaction, type JsonRecord } from '../format/formatTransaction.ts'
+import { formatTransaction } from '../format/formatTransaction.ts'
+import type { JsonRecord } from '../format/quantities.ts'
 import { address, method } from '../params.ts'
 
 const KINDS = ['pending', 'queued'] as const
