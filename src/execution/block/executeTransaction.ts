@@ -6,7 +6,7 @@ import {
 } from '../../rollup/protocol/constants.ts'
 import { ChainError } from '../errors.ts'
 import { isDelegation } from '../evm/delegation.ts'
-import { floorGas, intrinsicGas, MAX_INIT_CODE_BYTES, MAX_TX_GAS } from '../evm/intrinsicGas.ts'
+import { checkStart, MAX_INIT_CODE_BYTES, MAX_TX_GAS, type StartGas, settleGas, startGas } from '../evm/intrinsicGas.ts'
 import type { MessageResult } from '../evm/message.ts'
 import { type Environment, finishTransaction, runMessage } from '../evm/runMessage.ts'
 import type { DepositTransaction, Log, SignedTransaction } from '../primitives/block.ts'
@@ -35,8 +35,6 @@ export interface TransactionOutcome {
   failure?: string
 }
 
-/** EIP-3529. */
-const MAX_REFUND_QUOTIENT = 5n
 const MAX_NONCE = 2 ** 53 - 1
 
 /** Gas that the block refunds to a transaction, given the gas that it used. */
@@ -60,7 +58,7 @@ export async function executeSigned(
   const l1Fee = fees.l1DataFee(tx.raw)
   const operatorFeeLimit = fees.operatorFee(tx.gasLimit)
   checkFunds(env, tx, tx.gasLimit * tx.maxFeePerGas + tx.value + l1Fee + operatorFeeLimit)
-  const { intrinsic, floor } = checkGas(env, tx)
+  const start = checkGas(env, tx)
 
   world.addBalance(tx.from, -(tx.gasLimit * gasPrice + l1Fee + operatorFeeLimit))
   const result = await runMessage(env, {
@@ -68,7 +66,7 @@ export async function executeSigned(
     to: tx.to,
     value: tx.value,
     data: tx.data,
-    gas: tx.gasLimit - intrinsic,
+    gas: tx.gasLimit - start.intrinsic,
     gasPrice,
     accessList: tx.accessList,
     authorizations: tx.authorizationList ?? [],
@@ -76,7 +74,7 @@ export async function executeSigned(
   // The refund is subtracted after EIP-3529 and EIP-7623, so the paid gas may be below the calldata floor. The specs
   // say "the gas used reported by the EVM", and op-reth reads it the same way. The other reading applies the floor
   // again.
-  const evmGasUsed = gasAfterRefund(intrinsic, result, floor)
+  const { gasUsed: evmGasUsed } = settleGas(start, result)
   const gasRefund = refundOf?.(evmGasUsed) ?? 0n
   if (gasRefund > evmGasUsed) throw refundTooLarge(gasRefund, evmGasUsed)
   // Fees for the paid gas equal the specs' settlement (lagoon/sdm): each delta is a difference of two fees. No delta
@@ -113,11 +111,8 @@ export async function executeDeposit(env: Environment, tx: DepositTransaction): 
   if (tx.mint > 0n) world.addBalance(tx.from, tx.mint)
   const nonce = world.nonce(tx.from)
   const depositNonce = rules.regolith ? { depositNonce: Number(nonce) } : {}
-  const intrinsic = intrinsicGas(
-    { isCreation: tx.to === null, data: tx.data, accessList: [], authorizationCount: 0 },
-    rules,
-  )
-  const floor = floorGas(tx.data, rules)
+  const start = startGas(tx, rules)
+  const { intrinsic, floor } = start
   const problem = depositProblem(env, tx, intrinsic > floor ? intrinsic : floor)
   if (problem !== undefined) {
     world.setNonce(tx.from, nonce + 1n)
@@ -138,7 +133,7 @@ export async function executeDeposit(env: Environment, tx: DepositTransaction): 
     authorizations: [],
   })
   // Before Regolith, deposits are charged their gas limit, and system transactions nothing.
-  const gasUsed = rules.regolith ? gasAfterRefund(intrinsic, result, floor) : tx.isSystemTx ? 0n : tx.gasLimit
+  const gasUsed = rules.regolith ? settleGas(start, result).gasUsed : tx.isSystemTx ? 0n : tx.gasLimit
   finishTransaction(env)
   return { ...outcomeOf(result, gasUsed, 0n), ...depositNonce }
 }
@@ -185,7 +180,7 @@ function checkFunds({ world }: Environment, tx: SignedTransaction, cost: bigint)
   throw invalid(`insufficient funds for gas * price + value: address ${tx.from} have ${balance} want ${cost}`)
 }
 
-function checkGas({ block }: Environment, tx: SignedTransaction): { intrinsic: bigint; floor: bigint } {
+function checkGas({ block }: Environment, tx: SignedTransaction): StartGas {
   const { rules } = block
   if (tx.chainId !== undefined && tx.chainId !== block.chainId) {
     throw invalid(`invalid chain id for signer: have ${tx.chainId} want ${block.chainId}`)
@@ -194,28 +189,7 @@ function checkGas({ block }: Environment, tx: SignedTransaction): { intrinsic: b
     throw invalid(`transaction gas limit too high (cap: ${MAX_TX_GAS}, tx: ${tx.gasLimit})`)
   }
   if (tx.type === 4 && !rules.isthmus) throw invalid('transaction type not supported')
-  const isCreation = tx.to === null
-  const intrinsic = intrinsicGas(
-    { isCreation, data: tx.data, accessList: tx.accessList, authorizationCount: tx.authorizationList?.length ?? 0 },
-    rules,
-  )
-  if (tx.gasLimit < intrinsic) throw invalid(`intrinsic gas too low: have ${tx.gasLimit}, want ${intrinsic}`)
-  const floor = floorGas(tx.data, rules)
-  if (tx.gasLimit < floor) {
-    throw invalid(`insufficient gas for floor data gas cost: have ${tx.gasLimit}, want ${floor}`)
-  }
-  if (isCreation && rules.canyon && tx.data.length > MAX_INIT_CODE_BYTES) {
-    throw invalid(`max initcode size exceeded: code size ${tx.data.length} limit ${MAX_INIT_CODE_BYTES}`)
-  }
-  return { intrinsic, floor }
-}
-
-/** Gas charged after refunds (EIP-3529) and the calldata floor (EIP-7623). */
-export function gasAfterRefund(intrinsic: bigint, result: MessageResult, floor: bigint): bigint {
-  const used = intrinsic + result.gasUsed
-  const cap = used / MAX_REFUND_QUOTIENT
-  const net = used - (result.refund < cap ? result.refund : cap)
-  return net < floor ? floor : net
+  return checkStart(tx, tx.gasLimit, rules, (_, message) => invalid(message))
 }
 
 function outcomeOf(result: MessageResult, gasUsed: bigint, tip: bigint): TransactionOutcome {

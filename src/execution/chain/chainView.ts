@@ -150,8 +150,7 @@ export class ChainView implements ReadableChain {
     tracer: TransactionTracer,
     client: AbortSignal = NO_CLIENT,
   ): Promise<unknown> {
-    const { failure, ...result } = await simulateCall(this.simulation, request, this.placeOf(at), client, tracer)
-    return tracer.end({ ...result, failure: failure?.message })
+    return tracer.end(await simulateCall(this.simulation, request, this.placeOf(at), client, tracer))
   }
 
   async traceBlock(

@@ -6,6 +6,7 @@ import { whenAborted } from '../../lib/untilAborted.ts'
 import { payloadId } from '../../rollup/protocol/index.ts'
 import { type PayloadEnvelope, ZERO_HASH } from '../../rollup/protocol/types.ts'
 import { OpBuildJob } from '../block/buildJob.ts'
+import type { FeeSchedule } from '../block/executeTransaction.ts'
 import { createFeeSchedule } from '../block/feeSchedule.ts'
 import { SlowTransactions } from '../block/slowTransactions.ts'
 import type { ChainConfig } from '../config/chainConfig.ts'
@@ -23,7 +24,7 @@ import { CanonicalChain, type HeadMove, headerOfLabel } from './storage/canonica
 import { ChainDatabase, unreadable } from './storage/chainDatabase.ts'
 import type { ChainReads } from './storage/chainReads.ts'
 import { DEFAULT_STATE_LIMITS, type GcMode, type StateLimits, StatePruner } from './storage/statePruner.ts'
-import type { Chain, ExecutedBlock, HeadChange, L1FeeSource } from './types.ts'
+import type { Chain, ExecutedBlock, HeadChange } from './types.ts'
 
 export interface OpenChainModules {
   logger: Logger
@@ -227,7 +228,7 @@ class OpChain extends ChainView implements Chain {
     )
   }
 
-  async l1Fees(): Promise<L1FeeSource> {
+  async l1Fees(): Promise<FeeSchedule> {
     const head = this.head()
     return createFeeSchedule(this.worldAt(head), this.config, rulesAt(this.config, head.timestamp), head.timestamp)
   }

@@ -1,5 +1,6 @@
 import type { Hex } from '../../lib/hex.ts'
 import type { Fork, PayloadEnvelope } from '../../rollup/protocol/types.ts'
+import type { FeeSchedule } from '../block/executeTransaction.ts'
 import type { ChainConfig } from '../config/chainConfig.ts'
 import type { Block, BlockHeader, Receipt, TransactionLocation } from '../primitives/block.ts'
 import type { StateStatistics } from '../state/stateDatabase.ts'
@@ -51,14 +52,6 @@ export interface HeadChange {
   removed: BlockHeader[]
   /** Blocks that became canonical, lowest first. */
   added: BlockHeader[]
-}
-
-/** L1 costs of a transaction in the next block, for pool and wallets. */
-export interface L1FeeSource {
-  /** L1 data fee of this encoded transaction, in wei. */
-  l1DataFee(raw: Uint8Array): bigint
-  /** Highest operator fee for this gas limit, in wei (Isthmus). 0 before Isthmus. */
-  operatorFee(gasLimit: bigint): bigint
 }
 
 export interface ChainLabels {
@@ -141,7 +134,7 @@ export interface Chain extends ReadableChain {
   startBuild(request: BuildRequest): Promise<BuildJob>
 
   /** L1 and operator fees after the head block. */
-  l1Fees(): Promise<L1FeeSource>
+  l1Fees(): Promise<FeeSchedule>
 
   /** For operators: LevelDB's levels, and the caches of the state. */
   statistics(): { levels: LevelStatistics[]; state: StateStatistics }

@@ -1,6 +1,7 @@
 import { countZeros } from '../../lib/bytes.ts'
 import type { Rules } from '../config/chainConfig.ts'
-import type { AccessListEntry } from '../primitives/block.ts'
+import type { AccessListEntry, Authorization } from '../primitives/block.ts'
+import type { MessageResult } from './message.ts'
 
 const TX_GAS = 21_000n
 const TX_CREATE_GAS = 53_000n
@@ -20,34 +21,73 @@ export const MAX_TX_GAS = 16_777_216n
 const AUTHORIZATION_GAS = 25_000n
 /** EIP-7623. */
 const FLOOR_GAS_PER_TOKEN = 10n
+/** EIP-3529. */
+const MAX_REFUND_QUOTIENT = 5n
 
-export interface IntrinsicGasInput {
-  isCreation: boolean
+/** What the gas charged before execution depends on. */
+interface Charged {
+  /** null: creation. */
+  to: Hex | null
   data: Uint8Array
-  accessList: readonly AccessListEntry[]
-  authorizationCount: number
+  accessList?: readonly AccessListEntry[]
+  authorizationList?: readonly Authorization[] | undefined
 }
 
-/** Gas charged before execution. */
-export function intrinsicGas(tx: IntrinsicGasInput, rules: Pick<Rules, 'canyon'>): bigint {
-  const { zeros, others } = countBytes(tx.data)
-  let gas = tx.isCreation ? TX_CREATE_GAS : TX_GAS
-  gas += BigInt(zeros) * ZERO_BYTE_GAS + BigInt(others) * NONZERO_BYTE_GAS
-  if (tx.isCreation && rules.canyon) gas += BigInt(Math.ceil(tx.data.length / 32)) * INIT_CODE_WORD_GAS
-  for (const { storageKeys } of tx.accessList) {
-    gas += ACCESS_LIST_ADDRESS_GAS + BigInt(storageKeys.length) * ACCESS_LIST_KEY_GAS
-  }
-  return gas + BigInt(tx.authorizationCount) * AUTHORIZATION_GAS
+export interface StartGas {
+  /** Charged before execution. */
+  intrinsic: bigint
+  /** EIP-7623 (Isthmus): lowest gas that a transaction with this data pays; 0 before. */
+  floor: bigint
 }
 
-/** EIP-7623 (Isthmus): lowest gas that a transaction with this data pays; 0 before. */
-export function floorGas(data: Uint8Array, rules: Pick<Rules, 'isthmus'>): bigint {
-  if (!rules.isthmus) return 0n
-  const { zeros, others } = countBytes(data)
-  return TX_GAS + BigInt(zeros + others * 4) * FLOOR_GAS_PER_TOKEN
-}
-
-function countBytes(data: Uint8Array): { zeros: number; others: number } {
+export function startGas(
+  { to, data, accessList = [], authorizationList = [] }: Charged,
+  rules: Pick<Rules, 'canyon' | 'isthmus'>,
+): StartGas {
   const zeros = countZeros(data)
-  return { zeros, others: data.length - zeros }
+  const others = data.length - zeros
+  let intrinsic = to === null ? TX_CREATE_GAS : TX_GAS
+  intrinsic += BigInt(zeros) * ZERO_BYTE_GAS + BigInt(others) * NONZERO_BYTE_GAS
+  if (to === null && rules.canyon) intrinsic += BigInt(Math.ceil(data.length / 32)) * INIT_CODE_WORD_GAS
+  for (const { storageKeys } of accessList) {
+    intrinsic += ACCESS_LIST_ADDRESS_GAS + BigInt(storageKeys.length) * ACCESS_LIST_KEY_GAS
+  }
+  intrinsic += BigInt(authorizationList.length) * AUTHORIZATION_GAS
+  const floor = rules.isthmus ? TX_GAS + BigInt(zeros + others * 4) * FLOOR_GAS_PER_TOKEN : 0n
+  return { intrinsic, floor }
+}
+
+/** Checks that a transaction or call has the gas and the size to start. `refusal` makes the error of geth's message. */
+export function checkStart(
+  charged: Charged,
+  gas: bigint,
+  rules: Pick<Rules, 'canyon' | 'isthmus'>,
+  refusal: (problem: 'intrinsic-gas' | 'floor-gas' | 'init-code-size', message: string) => Error,
+): StartGas {
+  const { intrinsic, floor } = startGas(charged, rules)
+  const { length } = charged.data
+  if (gas < intrinsic) throw refusal('intrinsic-gas', `intrinsic gas too low: have ${gas}, want ${intrinsic}`)
+  if (gas < floor) throw refusal('floor-gas', `insufficient gas for floor data gas cost: have ${gas}, want ${floor}`)
+  if (charged.to === null && rules.canyon && length > MAX_INIT_CODE_BYTES) {
+    const text = `max initcode size exceeded: code size ${length} limit ${MAX_INIT_CODE_BYTES}`
+    throw refusal('init-code-size', text)
+  }
+  return { intrinsic, floor }
+}
+
+export interface SettledGas {
+  /** After refunds, and at least the floor. */
+  gasUsed: bigint
+  /** Before refunds, and at least the floor. */
+  maxUsedGas: bigint
+  /** At most a fifth of the gas used (EIP-3529). */
+  refund: bigint
+}
+
+export function settleGas({ intrinsic, floor }: StartGas, result: Pick<MessageResult, 'gasUsed' | 'refund'>): SettledGas {
+  const used = intrinsic + result.gasUsed
+  const cap = used / MAX_REFUND_QUOTIENT
+  const refund = result.refund < cap ? result.refund : cap
+  const atLeastFloor = (gas: bigint) => (gas < floor ? floor : gas)
+  return { gasUsed: atLeastFloor(used - refund), maxUsedGas: atLeastFloor(used), refund }
 }

@@ -5,7 +5,8 @@ import type { Logger } from '../../lib/logger.ts'
 import { createSemaphore } from '../../lib/semaphore.ts'
 import { yieldToLoop } from '../../lib/yieldToLoop.ts'
 import type { DaSizeLimits, TxCursor, TxSource } from '../chain/building.ts'
-import type { Chain, HeadChange, L1FeeSource, StateReader } from '../chain/types.ts'
+import type { FeeSchedule } from '../block/executeTransaction.ts'
+import type { Chain, HeadChange, StateReader } from '../chain/types.ts'
 import { MAX_TX_GAS } from '../evm/intrinsicGas.ts'
 import type { Environment } from '../evm/runMessage.ts'
 import { storageWord } from '../evm/storageWord.ts'
@@ -57,7 +58,7 @@ export class TxPool implements TxSource {
   private takeListeners = new Set<(transaction: SignedTransaction) => void>()
   private addListeners = new Set<(transaction: SignedTransaction) => void>()
   /** State and fees of one head, read once. */
-  private view: { blockHash: Hex; state: StateReader; fees: L1FeeSource } | undefined
+  private view: { blockHash: Hex; state: StateReader; fees: FeeSchedule } | undefined
   private stopped: (() => void)[] | undefined
 
   constructor(modules: TxPoolModules, options: Partial<TxPoolOptions> = {}) {
@@ -299,7 +300,7 @@ export class TxPool implements TxSource {
     for (const { transaction } of dropped) this.byHash.delete(transaction.hash)
   }
 
-  private async currentView(): Promise<{ state: StateReader; fees: L1FeeSource }> {
+  private async currentView(): Promise<{ state: StateReader; fees: FeeSchedule }> {
     const { chain } = this.modules
     const { hash } = chain.head()
     if (this.view?.blockHash !== hash) {

@@ -1,5 +1,6 @@
-import type { AccountState, Chain, L1FeeSource } from '../chain/types.ts'
-import { floorGas, intrinsicGas, MAX_INIT_CODE_BYTES, MAX_TX_GAS } from '../evm/intrinsicGas.ts'
+import type { FeeSchedule } from '../block/executeTransaction.ts'
+import type { AccountState, Chain } from '../chain/types.ts'
+import { MAX_INIT_CODE_BYTES, MAX_TX_GAS, startGas } from '../evm/intrinsicGas.ts'
 import type { BlockHeader, SignedTransaction } from '../primitives/block.ts'
 import { TxPoolError } from './errors.ts'
 import { TX_MAX_BYTES, type TxPoolOptions } from './options.ts'
@@ -48,23 +49,18 @@ export function checkTransaction(
     throw new TxPoolError('invalid-sender', detail)
   }
   if (BigInt(transaction.nonce) >= MAX_NONCE) throw new TxPoolError('nonce-max')
-  const authorizationCount = transaction.authorizationList?.length ?? 0
-  const minimum = intrinsicGas(
-    { isCreation: transaction.to === null, data, accessList: transaction.accessList, authorizationCount },
-    { canyon },
-  )
-  if (gasLimit < minimum) throw new TxPoolError('intrinsic-gas', `gas ${gasLimit}, minimum needed ${minimum}`)
-  const floor = floorGas(data, { isthmus })
+  const { intrinsic, floor } = startGas(transaction, { canyon, isthmus })
+  if (gasLimit < intrinsic) throw new TxPoolError('intrinsic-gas', `gas ${gasLimit}, minimum needed ${intrinsic}`)
   if (gasLimit < floor) throw new TxPoolError('floor-data-gas', `gas ${gasLimit}, minimum needed ${floor}`)
   if (maxPriorityFeePerGas < options.priceLimitWei) {
     const detail = `gas tip cap ${maxPriorityFeePerGas}, minimum needed ${options.priceLimitWei}`
     throw new TxPoolError('tip-too-low', detail)
   }
-  if (type === 4 && authorizationCount === 0) throw new TxPoolError('empty-authorization-list')
+  if (type === 4 && transaction.authorizationList?.length === 0) throw new TxPoolError('empty-authorization-list')
 }
 
 /** Highest cost of a transaction to its sender in wei, L1 data fee and operator fee included. */
-export function transactionCost(transaction: SignedTransaction, fees: L1FeeSource): bigint {
+export function transactionCost(transaction: SignedTransaction, fees: FeeSchedule): bigint {
   const { gasLimit, maxFeePerGas, value, raw } = transaction
   return gasLimit * maxFeePerGas + value + fees.l1DataFee(raw) + fees.operatorFee(gasLimit)
 }

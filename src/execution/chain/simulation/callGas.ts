@@ -1,8 +1,10 @@
+import { EMPTY_BYTES } from '../../../lib/bytes.ts'
 import { checksumAddress } from '../../../lib/checksumAddress.ts'
 import { ZERO_ADDRESS } from '../../../rollup/protocol/types.ts'
 import { ChainError } from '../../errors.ts'
-import { floorGas, intrinsicGas, MAX_INIT_CODE_BYTES } from '../../evm/intrinsicGas.ts'
-import type { Environment } from '../../evm/runMessage.ts'
+import { checkStart, type StartGas } from '../../evm/intrinsicGas.ts'
+import type { MessageResult } from '../../evm/message.ts'
+import { type Environment, runMessage } from '../../evm/runMessage.ts'
 import { effectiveTip } from '../../tx/effectiveTip.ts'
 import type { CallRequest } from './types.ts'
 
@@ -24,13 +26,6 @@ export interface GasPrices {
   effective: bigint
   /** The price that the sender must be able to pay. */
   cap: bigint
-}
-
-/** The gas that a call is charged before it runs. */
-export interface BoughtGas {
-  gas: bigint
-  intrinsic: bigint
-  floor: bigint
 }
 
 /**
@@ -63,9 +58,8 @@ export function checkCall(
   request: CallRequest,
   gas: bigint,
   price: GasPrices,
-): BoughtGas {
-  const { from = ZERO_ADDRESS, to = null, value = 0n, data = new Uint8Array(), accessList = [] } = request
-  const { authorizationList } = request
+): StartGas {
+  const { from = ZERO_ADDRESS, to = null, value = 0n, data = EMPTY_BYTES } = request
   checkSetCode(request)
   const balance = world.balance(from)
   const cost = gas * price.cap + value
@@ -75,30 +69,22 @@ export function checkCall(
       `insufficient funds for gas * price + value: address ${checksumAddress(from)} have ${balance} want ${cost}`,
     )
   }
-  const isCreation = to === null
-  const intrinsic = intrinsicGas(
-    { isCreation, data, accessList, authorizationCount: authorizationList?.length ?? 0 },
-    block.rules,
-  )
-  const floor = floorGas(data, block.rules)
-  if (gas < intrinsic) throw callFailed('intrinsic-gas', `intrinsic gas too low: have ${gas}, want ${intrinsic}`)
-  if (gas < floor) {
-    throw callFailed('floor-gas', `insufficient gas for floor data gas cost: have ${gas}, want ${floor}`)
-  }
-  if (isCreation && block.rules.canyon && data.length > MAX_INIT_CODE_BYTES) {
-    const text = `max initcode size exceeded: code size ${data.length} limit ${MAX_INIT_CODE_BYTES}`
-    throw callFailed('init-code-size', text)
-  }
-  return { gas, intrinsic, floor }
+  return checkStart({ ...request, to, data }, gas, block.rules, callFailed)
 }
 
-export function payGas(
-  { world }: Environment,
-  { from = ZERO_ADDRESS }: CallRequest,
+/** Pays for the gas of a call that may start, and runs the call. */
+export function runCall(
+  env: Environment,
+  request: CallRequest,
   gas: bigint,
+  { intrinsic }: StartGas,
   price: GasPrices,
-): void {
-  if (price.effective > 0n) world.addBalance(from, -(gas * price.effective))
+): Promise<MessageResult> {
+  const { from = ZERO_ADDRESS, to = null, value = 0n, data = EMPTY_BYTES } = request
+  const { accessList = [], authorizationList: authorizations = [] } = request
+  if (price.effective > 0n) env.world.addBalance(from, -(gas * price.effective))
+  const message = { from, to, value, data, gas: gas - intrinsic, gasPrice: price.effective, accessList, authorizations }
+  return runMessage(env, message)
 }
 
 function checkSetCode({ from = ZERO_ADDRESS, to = null, authorizationList }: CallRequest): void {

@@ -1,6 +1,7 @@
 import { ZERO_ADDRESS } from '../../../rollup/protocol/types.ts'
 import { rulesAt } from '../../config/chainConfig.ts'
 import { ChainError } from '../../errors.ts'
+import { REVERTED } from '../../evm/interpreter/failures.ts'
 import { MAX_TX_GAS } from '../../evm/intrinsicGas.ts'
 import type { BlockHeader } from '../../primitives/block.ts'
 import { type Simulated, type SimulationModules, type SimulationPlace, simulateCall } from './simulation.ts'
@@ -67,11 +68,11 @@ async function succeeds(attempt: (gas: bigint) => Promise<Simulated>, gas: bigin
 }
 
 function failureAt(limit: bigint, { failure, returnData }: Simulated): ChainError {
-  if (failure?.kind === 'revert') {
+  if (failure === REVERTED) {
     return new ChainError('execution-reverted', 'execution reverted', { details: { data: returnData } })
   }
-  if (failure?.message === 'out of gas') return exceedsAllowance(limit)
-  return new ChainError('execution-failed', failure?.message ?? 'execution failed')
+  if (failure === 'out of gas') return exceedsAllowance(limit)
+  return new ChainError('execution-failed', failure ?? 'execution failed')
 }
 
 function exceedsAllowance(limit: bigint): ChainError {

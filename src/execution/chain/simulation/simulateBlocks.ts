@@ -6,21 +6,21 @@ import { encodeTransaction } from '../../../rollup/protocol/index.ts'
 import { parseL1Info } from '../../../rollup/protocol/l1/l1Info.ts'
 import { ZERO_ADDRESS, ZERO_HASH } from '../../../rollup/protocol/types.ts'
 import { commitBlock } from '../../block/blockExecution.ts'
-import { gasAfterRefund } from '../../block/executeTransaction.ts'
 import { createFeeSchedule } from '../../block/feeSchedule.ts'
 import { childBaseFee, headerOf } from '../../block/headerRules.ts'
 import { beginBlock } from '../../block/systemCalls.ts'
 import { ChainError } from '../../errors.ts'
 import { type Ancestry, createEnvironment, type EvmModules } from '../../evm/environment.ts'
-import { type Environment, finishTransaction, runMessage } from '../../evm/runMessage.ts'
+import { REVERTED } from '../../evm/interpreter/failures.ts'
+import { settleGas } from '../../evm/intrinsicGas.ts'
+import { type Environment, finishTransaction } from '../../evm/runMessage.ts'
 import type { Block, BlockHeader, SignedTransaction } from '../../primitives/block.ts'
 import type { WorldState } from '../../state/worldState.ts'
 import { TransferLogs } from '../../tracing/transferLogs.ts'
 import { daSizeOf } from '../../tx/dataSize.ts'
 import { type ExecutionReceipt, logsBloom } from '../../tx/receiptCodec.ts'
 import { toBlock } from '../blockReader.ts'
-import { failureOf } from '../failure.ts'
-import { callFailed, checkCall, gasPrices, payGas } from './callGas.ts'
+import { callFailed, checkCall, gasPrices, runCall } from './callGas.ts'
 import { type PlannedBlock, planBlocks, simulationFailed } from './simulationPlan.ts'
 import type { SimulationModules } from './simulation.ts'
 import { applyOverrides, overriddenPrecompiles } from './stateOverrides.ts'
@@ -168,21 +168,24 @@ async function simulateTransaction(
     logs: outcome.logs,
     logsBloom: logsBloom(outcome.logs),
   })
-  const failure = outcome.failure === undefined ? {} : { failure: failureOf(outcome.failure, { isCapped }) }
-  executed.calls.push({ gasUsed, maxUsedGas, returnData: outcome.returnData, logs: logs.take(), ...failure })
+  const { returnData } = outcome
+  let { failure } = outcome
+  if (isCapped && failure !== undefined && failure !== REVERTED) failure += CAPPED
+  executed.calls.push({ gasUsed, maxUsedGas, returnData, logs: logs.take(), failure })
 }
+
+/** geth's addition to a failure of a call that got less gas than it wanted. */
+const CAPPED = " (gas limit was capped by the RPC server's global gas cap)"
 
 /** Runs the call and charges its fees, if it offers a price. */
 async function executeCall(simulation: Simulation, env: Environment, request: CallRequest, gas: bigint) {
   const { world, block } = env
-  const { from = ZERO_ADDRESS, to = null, value = 0n, data = new Uint8Array(), accessList = [] } = request
+  const { from = ZERO_ADDRESS } = request
   const isFree = !simulation.request.isValidated
   const price = gasPrices(request, block.baseFee, { isFree })
-  const { intrinsic, floor } = checkCall(env, request, gas, price)
-  payGas(env, request, gas, price)
-  const message = { from, to, value, data, gas: gas - intrinsic, gasPrice: price.effective, accessList }
-  const result = await runMessage(env, { ...message, authorizations: request.authorizationList ?? [] })
-  const gasUsed = gasAfterRefund(intrinsic, result, floor)
+  const start = checkCall(env, request, gas, price)
+  const result = await runCall(env, request, gas, start, price)
+  const { gasUsed, maxUsedGas } = settleGas(start, result)
   world.addBalance(from, (gas - gasUsed) * price.effective)
   if (!isFree || price.cap > 0n) {
     world.addBalance(block.coinbase, gasUsed * (price.effective - block.baseFee))
@@ -195,8 +198,7 @@ async function executeCall(simulation: Simulation, env: Environment, request: Ca
     }
   }
   finishTransaction(env)
-  const unrefunded = intrinsic + result.gasUsed
-  return { ...result, gasUsed, maxUsedGas: unrefunded < floor ? floor : unrefunded }
+  return { ...result, gasUsed, maxUsedGas }
 }
 
 function checkNonce(from: Hex, nonce: bigint, stateNonce: bigint): void {

@@ -1,14 +1,13 @@
 import { fromHex, type Hex } from '../../../lib/hex.ts'
 import { ZERO_ADDRESS } from '../../../rollup/protocol/types.ts'
 import { contextOf, createEnvironment, type EvmModules } from '../../evm/environment.ts'
-import type { MessageResult } from '../../evm/message.ts'
-import { concernsChain, type Environment, runMessage } from '../../evm/runMessage.ts'
+import { settleGas } from '../../evm/intrinsicGas.ts'
+import { concernsChain, type Environment } from '../../evm/runMessage.ts'
 import type { AccessListEntry, Authorization, BlockHeader } from '../../primitives/block.ts'
 import type { WorldState } from '../../state/worldState.ts'
 import type { TransactionTracer } from '../../tracing/types.ts'
 import { createAddress } from '../../tx/createAddress.ts'
-import { failureOf } from '../failure.ts'
-import { checkCall, type GasPrices, gasPrices, payGas } from './callGas.ts'
+import { checkCall, type GasPrices, gasPrices, runCall } from './callGas.ts'
 import { applyOverrides, overriddenPrecompiles } from './stateOverrides.ts'
 import type { BlockOverrides, CallRequest, CallResult, StateOverrides } from './types.ts'
 
@@ -23,8 +22,6 @@ export interface Simulated extends CallResult {
   refund: bigint
 }
 
-/** EIP-3529. */
-const MAX_REFUND_QUOTIENT = 5n
 /** The opcode loop counts gas as a number. No call runs that long. */
 const UNLIMITED_GAS = BigInt(Number.MAX_SAFE_INTEGER)
 
@@ -67,40 +64,23 @@ async function run(
   tracer: TransactionTracer | undefined,
 ): Promise<Simulated> {
   const { world } = env
-  const { from = ZERO_ADDRESS, to = null, value = 0n, data = new Uint8Array() } = request
-  const gas = smaller(request.gas ?? UNLIMITED_GAS, UNLIMITED_GAS)
-  const { accessList = [], authorizationList: authorizations = [] } = request
+  const { from = ZERO_ADDRESS, to = null, authorizationList: authorizations = [] } = request
+  const { gas: wanted = UNLIMITED_GAS } = request
+  const gas = wanted < UNLIMITED_GAS ? wanted : UNLIMITED_GAS
   const nonce = world.nonce(from)
-  const { intrinsic, floor } = checkCall(env, request, gas, price)
-  tracer?.begin(env, { from, to, gas: request.gas ?? UNLIMITED_GAS, authorizations })
+  const start = checkCall(env, request, gas, price)
+  tracer?.begin(env, { from, to, gas: wanted, authorizations })
   env.evm.tracer = tracer
-  payGas(env, request, gas, price)
-  const result = await runMessage(env, {
-    from,
-    to,
-    value,
-    data,
-    gas: gas - intrinsic,
-    gasPrice: price.effective,
-    accessList,
-    authorizations,
-  })
-  const used = intrinsic + result.gasUsed
-  const cap = used / MAX_REFUND_QUOTIENT
-  const refund = result.refund < cap ? result.refund : cap
-  const net = used - refund
+  const { logs, returnData, failure, ...result } = await runCall(env, request, gas, start, price)
+  const { gasUsed, refund } = settleGas(start, result)
   return {
-    gasUsed: larger(net, floor),
+    gasUsed,
     refund,
-    returnData: result.returnData,
-    logs: result.logs.map((log, logIndex) => ({ ...log, logIndex })),
+    returnData,
+    logs: logs.map((log, logIndex) => ({ ...log, logIndex })),
     accessList: touched(env, from, to ?? createAddress(fromHex(from), nonce), authorizations),
-    ...failureMember(result),
+    failure,
   }
-}
-
-function failureMember({ failure }: MessageResult): Pick<CallResult, 'failure'> {
-  return failure === undefined ? {} : { failure: failureOf(failure) }
 }
 
 /**
@@ -124,13 +104,4 @@ function touched(
     entries.push({ address, storageKeys: [...slots] })
   }
   return entries
-}
-
-function smaller(a: bigint, b: bigint): bigint {
-  return a < b ? a : b
-}
-
-function larger(a: bigint, b: bigint): bigint {
-  if (a < b) return b
-  return a
 }

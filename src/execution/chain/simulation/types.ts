@@ -55,8 +55,8 @@ export interface CallResult {
   gasUsed: bigint
   returnData: Uint8Array
   logs: Log[]
-  /** Undefined on success. `revert`: returnData holds the reason; `other`: out of gas, invalid opcode … */
-  failure?: { kind: 'revert' | 'other'; message: string }
+  /** Undefined on success. geth's message; for `REVERTED`, returnData holds the reason. */
+  failure?: string | undefined
   /** Touched addresses and slots, without precompiles and sender (eth_createAccessList). */
   accessList: AccessListEntry[]
 }
@@ -85,7 +85,7 @@ export interface SimulatedCall {
   returnData: Uint8Array
   /** `logIndex` also counts logs of reverted calls. */
   logs: Log[]
-  failure?: CallResult['failure']
+  failure?: string | undefined
 }
 
 /** Its transactions are unsigned. */

@@ -3,6 +3,7 @@ import { DeviumError } from '../../../lib/errors.ts'
 import { type Hex, toHex, toQuantity } from '../../../lib/hex.ts'
 import type { CallResult } from '../../chain/simulation/types.ts'
 import type { ReadableChain } from '../../chain/types.ts'
+import { REVERTED } from '../../evm/interpreter/failures.ts'
 import type { AccessListEntry } from '../../primitives/block.ts'
 import { requireHeader } from '../blockLookup.ts'
 import { blockOverrides, callArguments, limitCall, stateOverrides } from '../callArguments.ts'
@@ -61,7 +62,7 @@ export function createCallMethods(chain: ReadableChain, { callGasCap }: Pick<Rpc
             return {
               accessList,
               gasUsed: toQuantity(gasUsed),
-              ...(failure === undefined ? {} : { error: failure.message }),
+              ...(failure === undefined ? {} : { error: failure }),
             }
           }
           // With the access list, the call may take another path.
@@ -78,7 +79,7 @@ function hasCode(error: unknown, code: string): error is DeviumError {
 
 function failureOf({ failure, returnData }: CallResult): JsonRpcError | undefined {
   if (failure === undefined) return undefined
-  return failure.kind === 'revert' ? revertError(returnData) : serverError(failure.message)
+  return failure === REVERTED ? revertError(returnData) : serverError(failure)
 }
 
 /** Sorted by address and key, as in geth. */

@@ -6,6 +6,7 @@ import type { CallProblem } from '../../chain/simulation/callGas.ts'
 import { MAX_SIMULATED_BLOCKS, type SimulationProblem } from '../../chain/simulation/simulationPlan.ts'
 import type { SimulatedBlock, SimulatedCall, SimulationBlock } from '../../chain/simulation/types.ts'
 import type { ReadableChain } from '../../chain/types.ts'
+import { REVERTED } from '../../evm/interpreter/failures.ts'
 import { requireHeader } from '../blockLookup.ts'
 import { type CallArguments, callArguments, checkCall, readBlockOverrides, stateOverrides } from '../callArguments.ts'
 import type { MethodTable } from '../context.ts'
@@ -133,7 +134,7 @@ function formatSimulated({ block, calls }: SimulatedBlock, showsTransactions: bo
 
 function formatFailure({ failure, returnData }: SimulatedCall): JsonRecord {
   if (failure === undefined) return {}
-  if (failure.kind === 'other') return { error: { message: failure.message, code: VM_ERROR } }
+  if (failure !== REVERTED) return { error: { message: failure, code: VM_ERROR } }
   const { rpcCode: code, message } = revertError(returnData)
   return { error: { message, code, data: toHex(returnData) } }
 }
