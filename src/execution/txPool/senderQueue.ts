@@ -28,7 +28,7 @@ export class SenderQueue {
   /** By rising nonce. */
   private waiting: PoolEntry[] = []
   private executableCost = 0n
-  private slots = { pending: 0, queued: 0 }
+  readonly slots = { pending: 0, queued: 0 }
 
   constructor(accountNonce: number) {
     this.base = accountNonce
@@ -36,10 +36,6 @@ export class SenderQueue {
 
   get accountNonce(): number {
     return this.base
-  }
-
-  get size(): number {
-    return this.executable.length + this.waiting.length
   }
 
   get pending(): readonly PoolEntry[] {
@@ -50,12 +46,8 @@ export class SenderQueue {
     return this.waiting
   }
 
-  get pendingSlots(): number {
-    return this.slots.pending
-  }
-
-  get queuedSlots(): number {
-    return this.slots.queued
+  get size(): number {
+    return this.executable.length + this.waiting.length
   }
 
   /** The sender's next nonce: the one after the last executable transaction. */
@@ -78,37 +70,16 @@ export class SenderQueue {
   set(entry: PoolEntry): boolean {
     const { nonce } = entry.transaction
     if (nonce < this.base) throw new RangeError(`nonce ${nonce} is below the account's ${this.base}`)
-    if (nonce === this.nextNonce) {
-      this.push(entry)
-      this.absorb()
-      return true
-    }
-    if (nonce < this.nextNonce) {
-      this.executable[nonce - this.base] = entry
-      this.recount()
-      return true
-    }
-    const place = this.waiting.findIndex((other) => other.transaction.nonce >= nonce)
-    if (place === -1) this.waiting.push(entry)
-    else this.waiting.splice(place, this.waiting[place]?.transaction.nonce === nonce ? 1 : 0, entry)
-    this.recount()
-    return false
+    const entries = [...this.executable, ...this.waiting]
+    const later = entries.findIndex((other) => other.transaction.nonce >= nonce)
+    if (later === -1) this.append(entry)
+    else this.fill(entries.toSpliced(later, entries[later]?.transaction.nonce === nonce ? 1 : 0, entry))
+    return nonce < this.nextNonce
   }
 
   /** Later executable transactions become queued. */
-  delete(nonce: number): PoolEntry | undefined {
-    const position = nonce - this.base
-    if (position >= 0 && position < this.executable.length) {
-      const [removed, ...stranded] = this.executable.splice(position)
-      this.waiting.unshift(...stranded)
-      this.recount()
-      return removed
-    }
-    const place = this.waiting.findIndex((other) => other.transaction.nonce === nonce)
-    if (place === -1) return undefined
-    const [removed] = this.waiting.splice(place, 1)
-    this.recount()
-    return removed
+  delete(nonce: number): void {
+    this.rebuild(this.base, (entry) => entry.transaction.nonce !== nonce)
   }
 
   /**
@@ -123,38 +94,28 @@ export class SenderQueue {
       list.push(entry)
     }
     this.base = accountNonce
-    this.executable = []
-    this.waiting = kept
-    this.recount()
-    this.absorb()
+    this.fill(kept)
     return dropped
   }
 
-  private push(entry: PoolEntry): void {
-    this.executable.push(entry)
-    this.executableCost += entry.cost
-    this.slots.pending += slotsOf(entry)
-  }
-
-  /** Makes waiting transactions executable if they have no gap before them any more. */
-  private absorb(): void {
-    let count = 0
-    for (const entry of this.waiting) {
-      if (entry.transaction.nonce !== this.nextNonce) break
-      this.push(entry)
-      this.slots.queued -= slotsOf(entry)
-      count++
-    }
-    if (count > 0) this.waiting = this.waiting.slice(count)
-  }
-
-  private recount(): void {
+  /** Replaces all transactions. They must be by rising nonce. */
+  private fill(entries: readonly PoolEntry[]): void {
+    this.executable = []
+    this.waiting = []
     this.executableCost = 0n
-    this.slots = { pending: 0, queued: 0 }
-    for (const entry of this.executable) {
+    Object.assign(this.slots, { pending: 0, queued: 0 })
+    for (const entry of entries) this.append(entry)
+  }
+
+  /** Adds a transaction with the highest nonce. */
+  private append(entry: PoolEntry): void {
+    if (entry.transaction.nonce === this.nextNonce) {
+      this.executable.push(entry)
       this.executableCost += entry.cost
       this.slots.pending += slotsOf(entry)
+    } else {
+      this.waiting.push(entry)
+      this.slots.queued += slotsOf(entry)
     }
-    for (const entry of this.waiting) this.slots.queued += slotsOf(entry)
   }
 }

@@ -4,8 +4,8 @@ import { type Hex, toHex } from '../../lib/hex.ts'
 import type { Logger } from '../../lib/logger.ts'
 import { createSemaphore } from '../../lib/semaphore.ts'
 import { yieldToLoop } from '../../lib/yieldToLoop.ts'
-import type { DaSizeLimits, TxCursor, TxSource } from '../chain/building.ts'
 import type { FeeSchedule } from '../block/executeTransaction.ts'
+import type { DaSizeLimits, TxCursor, TxSource } from '../chain/building.ts'
 import type { Chain, HeadChange, StateReader } from '../chain/types.ts'
 import { MAX_TX_GAS } from '../evm/intrinsicGas.ts'
 import type { Environment } from '../evm/runMessage.ts'
@@ -285,13 +285,13 @@ export class TxPool implements TxSource {
 
   /** Keeps the totals in step with a queue that `mutate` changes. */
   private change<T>(queue: SenderQueue, mutate: () => T): T {
-    this.slots.pending -= queue.pendingSlots
-    this.slots.queued -= queue.queuedSlots
+    this.slots.pending -= queue.slots.pending
+    this.slots.queued -= queue.slots.queued
     try {
       return mutate()
     } finally {
-      this.slots.pending += queue.pendingSlots
-      this.slots.queued += queue.queuedSlots
+      this.slots.pending += queue.slots.pending
+      this.slots.queued += queue.slots.queued
     }
   }
 
