@@ -28,3 +28,7 @@ export class ChainError extends DeviumError<ChainErrorCode> {
     super(code, message, options)
   }
 }
+
+export function hasCode(error: unknown, ...codes: ChainErrorCode[]): error is ChainError {
+  return error instanceof ChainError && codes.includes(error.code)
+}

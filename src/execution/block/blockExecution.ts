@@ -20,7 +20,7 @@ import type { StateChanges } from '../state/stateKeys.ts'
 import type { WorldState } from '../state/worldState.ts'
 import { daSizeOf } from '../tx/dataSize.ts'
 import { type ExecutionReceipt, encodeConsensusReceipt, logsBloom, mergeBlooms } from '../tx/receiptCodec.ts'
-import { BlockWarming } from './blockWarming.ts'
+import { type Warmed, WatchedTransaction } from './blockWarming.ts'
 import {
   executeDeposit,
   executeSigned,
@@ -91,7 +91,7 @@ export class BlockExecution {
   /** Refunds of the block's post-exec transaction. */
   private given: GasRefunds = new Map()
   /** Set if the block refunds warmed accesses. */
-  private warming: BlockWarming | undefined
+  private warmed: Warmed | undefined
   private readonly made: GasRefund[] = []
   /** A post-exec transaction is the last of its block. */
   private isEnded = false
@@ -118,7 +118,7 @@ export class BlockExecution {
    * refunds.
    */
   refundWarming(): void {
-    this.warming = new BlockWarming()
+    this.warmed = new Map()
   }
 
   /** Refunds made by `refundWarming`, by rising index, for the block's post-exec transaction. */
@@ -155,12 +155,13 @@ export class BlockExecution {
       throw new ChainError('invalid-transaction', `gas limit reached: have ${this.pool}, want ${tx.gasLimit}`)
     }
     if (this.env.block.rules.jovian && tx.type === 0x7e && this.receipts.length === 0) this.noteL1Info(tx)
-    const watched = this.warming?.watch(this.env.evm.substate, this.receipts.length)
-    const refundOf: RefundOf = (gasUsed) => watched?.refundOf(gasUsed) ?? this.given.get(this.receipts.length) ?? 0n
+    const index = this.receipts.length
+    const watched = this.warmed && new WatchedTransaction(this.warmed, this.env.evm.substate, index)
+    const refundOf: RefundOf = (gasUsed) => watched?.refundOf(gasUsed) ?? this.given.get(index) ?? 0n
     const outcome = tx.type === 0x7e ? await executeDeposit(this.env, tx) : await this.addSigned(tx, refundOf)
     watched?.keep({ paysFees: tx.type !== 0x7e })
     if (watched !== undefined && outcome.gasRefund > 0n) {
-      this.made.push({ index: this.receipts.length, gasRefund: outcome.gasRefund })
+      this.made.push({ index, gasRefund: outcome.gasRefund })
     }
     // The specs do not say whether a block's gas limit counts gas before or after refunds. op-reth counts it before
     // refunds.

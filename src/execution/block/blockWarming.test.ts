@@ -7,7 +7,7 @@ import type { SignedTransaction } from '../primitives/block.ts'
 import { deposit } from '../testUtils/memoryBlock.ts'
 import { executeRefunded, executeWarming } from '../testUtils/refundedBlock.ts'
 import { signTransaction, testAddress, testKey } from '../testUtils/signTransaction.ts'
-import { BlockWarming } from './blockWarming.ts'
+import { type Warmed, WatchedTransaction } from './blockWarming.ts'
 
 const CONTRACT: Hex = `0x${'c0'.repeat(20)}`
 const INNER: Hex = `0x${'c1'.repeat(20)}`
@@ -142,11 +142,11 @@ describe('the refund for accesses that the block has warmed', () => {
   })
 
   it('is at most the gas used, and ignores transactions that were not included', () => {
-    const warming = new BlockWarming()
+    const warmed: Warmed = new Map()
     let index = 0
     const run = () => {
       const substate = new Substate()
-      const watched = warming.watch(substate, index++)
+      const watched = new WatchedTransaction(warmed, substate, index++)
       if (substate.warmAddress(OTHER)) substate.onColdPaid?.(OTHER, undefined, 2_500)
       return watched
     }

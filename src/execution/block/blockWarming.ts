@@ -6,8 +6,11 @@ import {
 } from '../../rollup/protocol/constants.ts'
 import type { Substate } from '../evm/interpreter/substate.ts'
 
-/** By account: the index of the transaction that reached it first, and the same for each of its slots. */
-type Warmed = Map<Hex, { by: number; slots: Map<Hex, number> }>
+/**
+ * Accounts and slots that the transactions of a block have reached so far, deposits and failed frames included. By
+ * account: the index of the transaction that reached it first, and the same for each of its slots.
+ */
+export type Warmed = Map<Hex, { by: number; slots: Map<Hex, number> }>
 
 /** An access charged as cold although an earlier transaction of the block had reached it. */
 export interface WarmedAccess {
@@ -23,17 +26,10 @@ export interface WarmedAccess {
 /** Each transaction with a fee pays into these vaults. */
 const FEE_VAULTS = [BASE_FEE_VAULT_ADDRESS, L1_FEE_VAULT_ADDRESS, OPERATOR_FEE_VAULT_ADDRESS]
 
-/** Accounts and slots that the transactions of a block have reached so far, deposits and failed frames included. */
-export class BlockWarming {
-  private readonly warmed: Warmed = new Map()
-
-  /** Call it before the transaction with this index runs. */
-  watch(substate: Substate, index: number): WatchedTransaction {
-    return new WatchedTransaction(this.warmed, substate, index)
-  }
-}
-
-/** One transaction of the block. Its accesses are warm for later ones only after `keep`. */
+/**
+ * One transaction of the block. Create it before the transaction with this index runs. Its accesses are warm for later
+ * ones only after `keep`.
+ */
 export class WatchedTransaction {
   /** In the order of their charges. */
   readonly accesses: WarmedAccess[] = []

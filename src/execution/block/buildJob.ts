@@ -9,7 +9,7 @@ import type { PayloadAttributes } from '../../rollup/protocol/types.ts'
 import { toBlock, toReceipts } from '../chain/blockReader.ts'
 import type { BuildJob, BuiltBlock, DaSizeLimits, TxSource } from '../chain/building.ts'
 import { envelopeOfHeader } from '../chain/headerPayload.ts'
-import { ChainError } from '../errors.ts'
+import { ChainError, hasCode } from '../errors.ts'
 import { createEnvironment, type EvmModules } from '../evm/environment.ts'
 import { abandonTransaction } from '../evm/runMessage.ts'
 import { type BlockHeader, isSigned, type SignedTransaction, type Transaction } from '../primitives/block.ts'
@@ -215,7 +215,7 @@ export class OpBuildJob implements BuildJob {
       await this.add(tx)
       return true
     } catch (error) {
-      if (error instanceof ChainError && error.code === 'invalid-transaction') return false
+      if (hasCode(error, 'invalid-transaction')) return false
       if (!(error instanceof BlockIsDue)) throw error
       abandonTransaction(env)
       this.noteSlow(tx, since)

@@ -1,7 +1,8 @@
 import { bytesToBigInt, viewOf } from '../../lib/bytes.ts'
-import { fromHex, type Hex } from '../../lib/hex.ts'
+import { fromHex } from '../../lib/hex.ts'
 import { L1_BLOCK_ADDRESS } from '../../rollup/protocol/constants.ts'
 import type { L1FeeParams } from '../../rollup/protocol/fees/fees.ts'
+import { wordToSlot } from '../evm/interpreter/word.ts'
 import { storageWord } from '../evm/storageWord.ts'
 import type { WorldState } from '../state/worldState.ts'
 
@@ -18,7 +19,7 @@ export interface FeeParameters extends L1FeeParams {
  * slots are not read, because a witness of the block would not have them. (Storage layout of L1Block 1.8.0.)
  */
 export function readFeeParameters(world: WorldState, rules: { ecotone: boolean; isthmus: boolean }): FeeParameters {
-  const word = (slot: number) => fromHex(storageWord(world.storage(L1_BLOCK_ADDRESS, slotKey(slot))))
+  const word = (slot: number) => fromHex(storageWord(world.storage(L1_BLOCK_ADDRESS, wordToSlot(slot))))
   const scalars = viewOf(word(3))
   const parameters: FeeParameters = {
     baseFee: bytesToBigInt(word(1)),
@@ -40,8 +41,4 @@ export function readFeeParameters(world: WorldState, rules: { ecotone: boolean; 
     parameters.operatorFeeConstant = operator.getBigUint64(24)
   }
   return parameters
-}
-
-function slotKey(slot: number): Hex {
-  return `0x${slot.toString(16).padStart(64, '0')}`
 }

@@ -7,7 +7,7 @@ import { decodeTransaction, payloadToHeader } from '../../rollup/protocol/index.
 import type { PayloadEnvelope } from '../../rollup/protocol/types.ts'
 import { beginExecution, type ExecutionResult } from '../block/blockExecution.ts'
 import { checkExecution, checkHeader } from '../block/headerRules.ts'
-import { ChainError } from '../errors.ts'
+import { ChainError, hasCode } from '../errors.ts'
 import type { EvmModules } from '../evm/environment.ts'
 import type { Block, BlockHeader, Transaction } from '../primitives/block.ts'
 import type { WorldState } from '../state/worldState.ts'
@@ -88,8 +88,7 @@ export class BlockImporter {
       await blocks.write(block, result.receipts, { codes, nodes: pruner.nodesToWrite(result.changes) })
       pruner.add(block.header, result.changes)
     } catch (error) {
-      if (!(error instanceof ChainError) || (error.code !== 'invalid-block' && error.code !== 'invalid-transaction'))
-        throw error
+      if (!hasCode(error, 'invalid-block', 'invalid-transaction')) throw error
       logger.warn('Rejected an invalid block', { number: payload.blockNumber, hash: payload.blockHash, err: error })
       this.invalid.set(payload.blockHash, parent.hash)
       return invalidPayload(error.message, parent.hash)

@@ -3,23 +3,8 @@ import { JsonObjectReader } from '../../lib/jsonReader.ts'
 import { isForkActive } from '../../rollup/protocol/config/forks.ts'
 import { FORKS, type Fork } from '../../rollup/protocol/types.ts'
 
-/** EVM version, by the names of Ethereum's forks. OP forks without a new EVM keep the version before. */
-export type EvmVersion = 'paris' | 'shanghai' | 'cancun' | 'prague'
-
-/** The rules at a block's timestamp. */
-export interface Rules {
-  evm: EvmVersion
-  regolith: boolean
-  canyon: boolean
-  ecotone: boolean
-  fjord: boolean
-  granite: boolean
-  holocene: boolean
-  isthmus: boolean
-  jovian: boolean
-  karst: boolean
-  lagoon: boolean
-}
+/** The active forks at a block's timestamp. */
+export type Rules = Readonly<Record<Fork, boolean>>
 
 /** By the latest active fork, which implies all earlier ones. */
 const knownRules = new Map<Fork | undefined, Rules>()
@@ -30,29 +15,10 @@ export function rulesAt(config: Pick<ChainConfig, 'forks'>, timestamp: number): 
   const latest = FORKS.findLast(active)
   let rules = knownRules.get(latest)
   if (rules === undefined) {
-    rules = rulesUnder(active)
+    rules = Object.fromEntries(FORKS.map((fork) => [fork, active(fork)])) as Rules
     knownRules.set(latest, rules)
   }
   return rules
-}
-
-function rulesUnder(active: (fork: Fork) => boolean): Rules {
-  const canyon = active('canyon')
-  const ecotone = active('ecotone')
-  const isthmus = active('isthmus')
-  return {
-    evm: isthmus ? 'prague' : ecotone ? 'cancun' : canyon ? 'shanghai' : 'paris',
-    regolith: active('regolith'),
-    canyon,
-    ecotone,
-    fjord: active('fjord'),
-    granite: active('granite'),
-    holocene: active('holocene'),
-    isthmus,
-    jovian: active('jovian'),
-    karst: active('karst'),
-    lagoon: active('lagoon'),
-  }
 }
 
 /**
@@ -108,8 +74,6 @@ export function parseChainConfig(json: unknown): ChainConfig {
     if (osaka !== undefined && osaka !== karst) {
       throw new UsageError('genesis.json: config.osakaTime must equal config.karstTime, or be left out')
     }
-    const interop = reader.optionalBigint('interopTime')
-    if (interop !== undefined && interop <= BigInt(Number.MAX_SAFE_INTEGER)) forks.lagoon ??= Number(interop)
     const denominatorCanyon = optimism.optionalBigint('eip1559DenominatorCanyon') ?? 0n
     const config: ChainConfig = {
       chainId: reader.bigint('chainId'),

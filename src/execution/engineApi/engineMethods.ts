@@ -1,6 +1,5 @@
 import type { JsonValue } from '../../jsonRpc/types.ts'
 import type { Clock } from '../../lib/clock.ts'
-import { DeviumError } from '../../lib/errors.ts'
 import { type Hex, normalizeHex, quantityToBigInt } from '../../lib/hex.ts'
 import { asObject } from '../../lib/jsonReader.ts'
 import type { Logger } from '../../lib/logger.ts'
@@ -9,6 +8,7 @@ import { ZERO_HASH } from '../../rollup/protocol/types.ts'
 import type { TxSource } from '../chain/building.ts'
 import type { ForkchoiceResult, ForkchoiceState } from '../chain/forkchoice.ts'
 import type { Chain } from '../chain/types.ts'
+import { hasCode } from '../errors.ts'
 import type { MethodTable } from '../rpc/context.ts'
 import { anyObject, anyValue, index, method, optional, type Param, readArray } from '../rpc/params.ts'
 import type { SdmOptIn } from '../sdmOptIn.ts'
@@ -85,7 +85,7 @@ export function createEngineMethods(
         }),
       )
     } catch (error) {
-      if (hasCode(error, 'invalid-attributes') || hasCode(error, 'build-failed')) {
+      if (hasCode(error, 'invalid-attributes', 'build-failed')) {
         throw engineError('invalidPayloadAttributes', error.message)
       }
       throw error
@@ -195,10 +195,6 @@ async function setForkchoice(chain: Chain, state: ForkchoiceState): Promise<Fork
     if (hasCode(error, 'invalid-forkchoice')) throw engineError('invalidForkchoiceState', error.message)
     throw error
   }
-}
-
-function hasCode(error: unknown, code: string): error is DeviumError {
-  return error instanceof DeviumError && error.code === code
 }
 
 type StatusLike = { status: string; latestValidHash: Hex | null; validationError?: string }

@@ -2,9 +2,9 @@ import type { RpcContext } from '../../jsonRpc/callContext.ts'
 import type { RpcHandler } from '../../jsonRpc/server.ts'
 import { invalidParams, JsonRpcError, type JsonValue, RPC_INVALID_PARAMS } from '../../jsonRpc/types.ts'
 import { describeError } from '../../lib/errors.ts'
-import { type Hex, normalizeHex, quantityToBigInt, quantityToNumber } from '../../lib/hex.ts'
+import { type Hex, isHex, normalizeHex, quantityToBigInt, quantityToNumber } from '../../lib/hex.ts'
 import { asArray, asObject, type JsonObject, jsonBytes } from '../../lib/jsonReader.ts'
-import { ChainError } from '../errors.ts'
+import { hasCode } from '../errors.ts'
 import { prunedHistory } from './errors.ts'
 
 /** Reads one positional parameter. Its errors become `-32602` with the argument's index. */
@@ -29,7 +29,7 @@ export function method<const P extends readonly Param<unknown>[]>(
 
 /** A pruned state has its own error code. */
 function rethrowAsRpcError(error: unknown): never {
-  throw error instanceof ChainError && error.code === 'state-gone' ? prunedHistory(error.message) : error
+  throw hasCode(error, 'state-gone') ? prunedHistory(error.message) : error
 }
 
 export function readParams<const P extends readonly Param<unknown>[]>(
@@ -122,6 +122,26 @@ export function readArray(value: unknown, what: string, maxLength: number): Json
   const items = asArray(value, what)
   if (items.length > maxLength) throw new TypeError(`${what}: more than ${maxLength} entries`)
   return items
+}
+
+/** A quantity or a JSON number. */
+export function readInteger(value: JsonValue, what: string): number {
+  return typeof value === 'number' && Number.isSafeInteger(value) && value >= 0 ? value : quantityToNumber(value, what)
+}
+
+/** Go's HexOrDecimal64: a quantity, a decimal string or a JSON number. */
+export function readHexOrDecimal(value: JsonValue, what: string): number {
+  return typeof value === 'string' && /^\d{1,15}$/.test(value) ? Number(value) : readInteger(value, what)
+}
+
+/** The id of a filter or subscription. */
+export function idOf(what: string): Param<Hex> {
+  return {
+    parse(value) {
+      if (!isHex(value) || value.length > 34) throw new TypeError(`${what} id: expected hex with 0x prefix`)
+      return value
+    },
+  }
 }
 
 /** Undefined for missing members and null, like pointers in Go's JSON decoder. */

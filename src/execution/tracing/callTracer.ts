@@ -1,9 +1,9 @@
-import { JsonRpcError, RPC_SERVER_ERROR } from '../../jsonRpc/types.ts'
 import { type Hex, toHex, toQuantity } from '../../lib/hex.ts'
 import { REVERTED } from '../evm/interpreter/failures.ts'
 import type { TracedMessage, TracedOutcome } from '../evm/interpreter/tracer.ts'
 import type { Environment } from '../evm/runMessage.ts'
 import type { Log } from '../primitives/block.ts'
+import { serverError } from '../rpc/errors.ts'
 import { revertReason } from '../rpc/revert.ts'
 import type { TracedResult, TracedTransaction, TransactionTracer } from './types.ts'
 
@@ -105,8 +105,7 @@ export class CallTracer implements TransactionTracer {
   private count(bytes: number): void {
     this.bytes += bytes
     if (this.messages <= MAX_MESSAGES && this.bytes <= MAX_BYTES) return
-    throw new JsonRpcError(
-      RPC_SERVER_ERROR,
+    throw serverError(
       `the trace has more than ${MAX_MESSAGES} calls or ${MAX_BYTES} bytes of data: set "onlyTopCall" to trace only the first call`,
     )
   }

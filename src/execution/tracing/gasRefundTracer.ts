@@ -1,5 +1,5 @@
 import { toQuantity } from '../../lib/hex.ts'
-import { BlockWarming, type WatchedTransaction } from '../block/blockWarming.ts'
+import { type Warmed, WatchedTransaction } from '../block/blockWarming.ts'
 import type { TracedResult, TransactionTracer } from './types.ts'
 
 /**
@@ -8,25 +8,25 @@ import type { TracedResult, TransactionTracer } from './types.ts'
  * first on. geth has no such tracer.
  */
 export function gasRefundTracers(): () => TransactionTracer {
-  const warming = new BlockWarming()
+  const warmed: Warmed = new Map()
   let index = 0
-  return () => new GasRefundTracer(warming, index++)
+  return () => new GasRefundTracer(warmed, index++)
 }
 
 class GasRefundTracer implements TransactionTracer {
-  private readonly warming: BlockWarming
+  private readonly warmed: Warmed
   private readonly index: number
   private watched: WatchedTransaction | undefined
   private isDeposit = false
 
-  constructor(warming: BlockWarming, index: number) {
-    this.warming = warming
+  constructor(warmed: Warmed, index: number) {
+    this.warmed = warmed
     this.index = index
   }
 
   begin(...[env, { isDeposit = false }]: Parameters<TransactionTracer['begin']>): void {
     this.isDeposit = isDeposit
-    this.watched = this.warming.watch(env.evm.substate, this.index)
+    this.watched = new WatchedTransaction(this.warmed, env.evm.substate, this.index)
   }
 
   end({ gasUsed }: TracedResult): unknown {

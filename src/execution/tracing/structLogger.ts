@@ -1,7 +1,7 @@
-import { JsonRpcError, RPC_SERVER_ERROR } from '../../jsonRpc/types.ts'
 import { type Hex, toHex, toQuantity } from '../../lib/hex.ts'
 import type { Frame } from '../evm/interpreter/frame.ts'
 import type { Environment } from '../evm/runMessage.ts'
+import { serverError } from '../rpc/errors.ts'
 import { StepReporter, type TraceStep } from './steps.ts'
 import type { TracedResult, TransactionTracer } from './types.ts'
 
@@ -16,10 +16,6 @@ export interface StructOptions {
   showMemory: boolean
   /** Characters of the answer after which steps are not shown. They still run. */
   limit: number | undefined
-}
-
-function serverError(message: string): JsonRpcError {
-  return new JsonRpcError(RPC_SERVER_ERROR, message)
 }
 
 type StructLog = Record<string, number | string | string[] | Record<string, string>>

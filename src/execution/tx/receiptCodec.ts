@@ -1,6 +1,6 @@
 import { concatBytes } from '../../lib/bytes.ts'
 import { keccak256 } from '../../lib/hash.ts'
-import { fromHex, toHex } from '../../lib/hex.ts'
+import { fromHex, type Hex, toHex } from '../../lib/hex.ts'
 import { decodeRlp, encodeRlp, type RlpInput, rlpBigInt, rlpBytes, rlpList, rlpNumber } from '../../lib/rlp.ts'
 import { DEPOSIT_TX_TYPE } from '../../rollup/protocol/index.ts'
 import type { Log } from '../primitives/block.ts'
@@ -21,23 +21,21 @@ export interface ExecutionReceipt {
 
 const BLOOM_BYTES = 256
 
-/** Yellow Paper section 4.3.1: three bits for each address and topic. */
-export function logsBloom(logs: readonly { address: string; topics: readonly string[] }[]): Uint8Array {
-  const bloom = new Uint8Array(BLOOM_BYTES)
-  for (const log of logs) {
-    addToBloom(bloom, fromHex(log.address))
-    for (const topic of log.topics) addToBloom(bloom, fromHex(topic))
-  }
-  return bloom
+/** Yellow Paper section 4.3.1: the three bits of an address or topic, counted from the low-order end. */
+export function bloomBits(item: Hex): number[] {
+  const digest = keccak256(fromHex(item))
+  return [0, 2, 4].map((at) => (((digest[at] ?? 0) << 8) | (digest[at + 1] ?? 0)) & 2047)
 }
 
-function addToBloom(bloom: Uint8Array, item: Uint8Array): void {
-  const hash = keccak256(item)
-  for (let i = 0; i < 6; i += 2) {
-    const bit = (((hash[i] ?? 0) & 0x07) << 8) | (hash[i + 1] ?? 0)
-    const index = BLOOM_BYTES - 1 - (bit >> 3)
-    bloom[index] = (bloom[index] ?? 0) | (1 << (bit & 7))
+export function logsBloom(logs: readonly { address: Hex; topics: readonly Hex[] }[]): Uint8Array {
+  const bloom = new Uint8Array(BLOOM_BYTES)
+  for (const { address, topics } of logs) {
+    for (const bit of [address, ...topics].flatMap(bloomBits)) {
+      const index = BLOOM_BYTES - 1 - (bit >> 3)
+      bloom[index] = (bloom[index] ?? 0) | (1 << (bit & 7))
+    }
   }
+  return bloom
 }
 
 export function mergeBlooms(receipts: readonly ExecutionReceipt[]): Uint8Array {

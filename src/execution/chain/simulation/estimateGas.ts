@@ -1,6 +1,6 @@
 import { ZERO_ADDRESS } from '../../../rollup/protocol/types.ts'
 import { rulesAt } from '../../config/chainConfig.ts'
-import { ChainError } from '../../errors.ts'
+import { ChainError, hasCode } from '../../errors.ts'
 import { REVERTED } from '../../evm/interpreter/failures.ts'
 import { MAX_TX_GAS } from '../../evm/intrinsicGas.ts'
 import type { BlockHeader } from '../../primitives/block.ts'
@@ -31,7 +31,7 @@ export async function estimateGas(
     if (plain !== undefined && plain.failure === undefined) return TX_GAS
   }
   const atLimit = await attempt(limit).catch((error: unknown) => {
-    if (!(error instanceof ChainError) || error.code !== 'execution-failed') throw error
+    if (!hasCode(error, 'execution-failed')) throw error
     // More gas would help, as for a call that runs out of gas.
     if (error.details.problem === 'intrinsic-gas') throw exceedsAllowance(limit)
     throw new ChainError('execution-failed', `failed with ${limit} gas: ${error.message}`)
@@ -62,7 +62,7 @@ async function succeeds(attempt: (gas: bigint) => Promise<Simulated>, gas: bigin
     return (await attempt(gas)).failure === undefined
   } catch (error) {
     // Below the intrinsic gas the call does not start.
-    if (error instanceof ChainError && error.code === 'execution-failed') return false
+    if (hasCode(error, 'execution-failed')) return false
     throw error
   }
 }

@@ -9,7 +9,7 @@ import { commitBlock } from '../../block/blockExecution.ts'
 import { createFeeSchedule } from '../../block/feeSchedule.ts'
 import { childBaseFee, headerOf } from '../../block/headerRules.ts'
 import { beginBlock } from '../../block/systemCalls.ts'
-import { ChainError } from '../../errors.ts'
+import { ChainError, hasCode } from '../../errors.ts'
 import { type Ancestry, createEnvironment, type EvmModules } from '../../evm/environment.ts'
 import { REVERTED } from '../../evm/interpreter/failures.ts'
 import { settleGas } from '../../evm/intrinsicGas.ts'
@@ -213,7 +213,7 @@ async function geths<T>(gas: bigint, run: () => Promise<T>): Promise<T> {
   try {
     return await run()
   } catch (error) {
-    if (!(error instanceof ChainError) || error.code !== 'execution-failed') throw error
+    if (!hasCode(error, 'execution-failed')) throw error
     const { details, message } = error
     throw new ChainError('execution-failed', `err: ${message} (supplied gas ${gas})`, { details, cause: error })
   }

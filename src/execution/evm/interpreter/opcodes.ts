@@ -1,4 +1,5 @@
 import type { Hex } from '../../../lib/hex.ts'
+import { isEmptyAccount } from '../../state/account.ts'
 import { type Frame, fail } from './frame.ts'
 import { COLD_ACCOUNT_GAS, COPY_WORD_GAS, LOG_DATA_GAS, WARM_GAS } from './gas.ts'
 import { addressNames } from './hexNames.ts'
@@ -61,9 +62,7 @@ export function account(frame: Frame, host: Host, opcode: number, word: Word): b
   else if (opcode === 0x3b) stack[sp - 1] = host.world.code(address).length
   else if (opcode === 0x3f) {
     const record = host.world.account(address)
-    const isEmpty =
-      record === undefined || (record.nonce === 0n && record.balance === 0n && isCodeless(record.codeHash))
-    stack[sp - 1] = isEmpty ? 0 : bytesToWord(record.codeHash)
+    stack[sp - 1] = record === undefined || isEmptyAccount(record) ? 0 : bytesToWord(record.codeHash)
   } else {
     const target = stack[sp - 2] ?? 0
     const from = stack[sp - 3] ?? 0
@@ -73,11 +72,6 @@ export function account(frame: Frame, host: Host, opcode: number, word: Word): b
     frame.copy(target, host.world.code(address), from, size)
   }
   return true
-}
-
-function isCodeless(codeHash: Uint8Array): boolean {
-  // First bytes of keccak256 of the empty string.
-  return codeHash[0] === 0xc5 && codeHash[1] === 0xd2 && codeHash[2] === 0x46 && codeHash[3] === 0x01
 }
 
 /** Pays for memory and for each word of data, and expands the memory. */

@@ -1,5 +1,6 @@
 import type { Hex } from '../../../lib/hex.ts'
 import type { Rules } from '../../config/chainConfig.ts'
+import { wordToAddress } from '../interpreter/word.ts'
 import { blake2f } from './blake2f.ts'
 import { blsG1Add, blsG1Msm, blsG2Add, blsG2Msm, blsMapToG1, blsMapToG2, blsPairing } from './bls12381.ts'
 import { bn254Add, bn254Mul, bn254Pairing } from './bn254.ts'
@@ -64,7 +65,7 @@ export function precompilesUnder(rules: Rules): ReadonlyMap<Hex, Precompile> {
     table.set(0x11, blsMapToG2)
   }
   if (rules.fjord) table.set(0x100, p256Verify(rules.karst ? KARST_P256_VERIFY_GAS : P256_VERIFY_GAS))
-  return new Map([...table].map(([number, precompile]) => [precompileAddress(number), precompile]))
+  return new Map([...table].map(([number, precompile]) => [wordToAddress(number), precompile]))
 }
 
 /**
@@ -74,8 +75,4 @@ export function precompilesUnder(rules: Rules): ReadonlyMap<Hex, Precompile> {
 export async function loadCurves(): Promise<void> {
   // Point evaluation loads BLS12-381 for all precompiles.
   for (const precompile of [bn254Add, pointEvaluation, p256Verify(P256_VERIFY_GAS)]) await precompile.load?.()
-}
-
-export function precompileAddress(number: number): Hex {
-  return `0x${number.toString(16).padStart(40, '0')}`
 }

@@ -4,7 +4,8 @@ import { concatBytes } from '../../../lib/bytes.ts'
 import { fromHex, type Hex, toHex } from '../../../lib/hex.ts'
 import type { Fork } from '../../../rollup/protocol/types.ts'
 import { rulesAt } from '../../config/chainConfig.ts'
-import { precompileAddress, precompilesUnder } from './index.ts'
+import { wordToAddress as precompileAddress } from '../interpreter/word.ts'
+import { precompilesUnder } from './index.ts'
 import { callPrecompile } from './precompile.ts'
 
 const P256_VERIFY = precompileAddress(0x100)

@@ -5,19 +5,19 @@ import { EMPTY_BYTES } from '../../../lib/bytes.ts'
 import { keccak256, sha256 } from '../../../lib/hash.ts'
 import { fromHex, type Hex, toHex } from '../../../lib/hex.ts'
 import { recoverPublicKey } from '../../../lib/secp256k1.ts'
-import type { EvmVersion, Rules } from '../../config/chainConfig.ts'
+import type { Rules } from '../../config/chainConfig.ts'
 import type { WorldState } from '../../state/worldState.ts'
 import type { BlockContext, Message } from '../message.ts'
 import { type Execution, OpEvm } from '../opEvm.ts'
 import { callPrecompile } from '../precompiles/precompile.ts'
 import { EvmState } from './evmState.ts'
 
-const HARDFORKS: Record<EvmVersion, Hardfork> = {
-  paris: Hardfork.Paris,
-  shanghai: Hardfork.Shanghai,
-  cancun: Hardfork.Cancun,
-  prague: Hardfork.Prague,
+function hardforkOf(rules: Rules): Hardfork {
+  if (rules.isthmus) return Hardfork.Prague
+  if (rules.ecotone) return Hardfork.Cancun
+  return rules.canyon ? Hardfork.Shanghai : Hardfork.Paris
 }
+
 /** The part of Osaka in Karst that concerns the loop: CLZ. */
 const KARST_EIPS = [7939]
 /** ECRECOVER, SHA256, RIPEMD160 and IDENTITY are EthereumJS's own. */
@@ -39,7 +39,7 @@ export class ReferenceEvm extends OpEvm {
     this.state.bind(world)
     const common = new Common({
       chain: { ...Mainnet, chainId: chainId.toString() },
-      hardfork: HARDFORKS[rules.evm],
+      hardfork: hardforkOf(rules),
       ...(rules.karst ? { eips: KARST_EIPS } : {}),
       customCrypto: CUSTOM_CRYPTO,
     })

@@ -1,8 +1,8 @@
 import { invalidParams } from '../../../jsonRpc/types.ts'
-import { keccak256 } from '../../../lib/hash.ts'
-import { fromHex, type Hex, normalizeHex } from '../../../lib/hex.ts'
+import { type Hex, normalizeHex } from '../../../lib/hex.ts'
 import { asObject } from '../../../lib/jsonReader.ts'
 import type { Log } from '../../primitives/block.ts'
+import { bloomBits } from '../../tx/receiptCodec.ts'
 import { type BlockSelector, blockNumber, maybe, type Param, readArray } from '../params.ts'
 
 /** geth's limits (`eth/filters/api.go`). */
@@ -60,12 +60,6 @@ export function createBloomTest(pattern: LogPattern): (bloom: Hex) => boolean {
     .map((group) => group.map(bloomBits))
   return (bloom) =>
     bloom !== NO_LOGS && groups.every((group) => group.some((bits) => bits.every((bit) => hasBit(bloom, bit))))
-}
-
-/** Yellow Paper section 4.3.1: three bit numbers, counted from the low-order end. */
-function bloomBits(item: Hex): number[] {
-  const digest = keccak256(fromHex(item))
-  return [0, 2, 4].map((at) => (((digest[at] ?? 0) << 8) | (digest[at + 1] ?? 0)) & 2047)
 }
 
 function hasBit(bloom: Hex, bit: number): boolean {

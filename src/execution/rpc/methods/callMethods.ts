@@ -1,8 +1,8 @@
 import type { JsonRpcError } from '../../../jsonRpc/types.ts'
-import { DeviumError } from '../../../lib/errors.ts'
 import { type Hex, toHex, toQuantity } from '../../../lib/hex.ts'
 import type { CallResult } from '../../chain/simulation/types.ts'
 import type { ReadableChain } from '../../chain/types.ts'
+import { hasCode } from '../../errors.ts'
 import { REVERTED } from '../../evm/interpreter/failures.ts'
 import type { AccessListEntry } from '../../primitives/block.ts'
 import { requireHeader } from '../blockLookup.ts'
@@ -71,10 +71,6 @@ export function createCallMethods(chain: ReadableChain, { callGasCap }: Pick<Rpc
       },
     ),
   }
-}
-
-function hasCode(error: unknown, code: string): error is DeviumError {
-  return error instanceof DeviumError && error.code === code
 }
 
 function failureOf({ failure, returnData }: CallResult): JsonRpcError | undefined {

@@ -1,5 +1,5 @@
 import { JsonRpcError } from '../../../jsonRpc/types.ts'
-import { type Hex, normalizeHex, quantityToNumber } from '../../../lib/hex.ts'
+import { type Hex, normalizeHex } from '../../../lib/hex.ts'
 import { asObject, type JsonObject } from '../../../lib/jsonReader.ts'
 import { TokenBucket } from '../../../lib/tokenBucket.ts'
 import { EMPTY_TRIE_ROOT } from '../../../rollup/protocol/constants.ts'
@@ -9,7 +9,7 @@ import { blockProblem, conditionCost, conditionFault, stateProblem } from '../..
 import { keptState } from '../blockLookup.ts'
 import type { MethodTable, RpcModules } from '../context.ts'
 import type { RpcOptions } from '../options.ts'
-import { data, maybe, method, type Param, readStorageSlot } from '../params.ts'
+import { data, maybe, method, type Param, readHexOrDecimal, readStorageSlot } from '../params.ts'
 import { readTransaction, send } from './transactionMethods.ts'
 
 /** op-geth's codes and limits (`params/conditional_tx_params.go`). */
@@ -98,14 +98,9 @@ function readSlots(value: unknown): Record<Hex, Hex> {
   return slots
 }
 
-/** Quantities, decimal strings or numbers, like Go's HexOrDecimal64. */
 function readRange(json: JsonObject, name: 'blockNumber' | 'timestamp'): { min?: number; max?: number } {
   const bound = (end: 'Min' | 'Max') =>
-    maybe(json[`${name}${end}`], (value) => {
-      if (typeof value === 'number' && Number.isSafeInteger(value) && value >= 0) return value
-      if (typeof value === 'string' && /^\d{1,15}$/.test(value)) return Number(value)
-      return quantityToNumber(value, `${name}${end}`)
-    })
+    maybe(json[`${name}${end}`], (value) => readHexOrDecimal(value, `${name}${end}`))
   const [min, max] = [bound('Min'), bound('Max')]
   return { ...(min === undefined ? {} : { min }), ...(max === undefined ? {} : { max }) }
 }

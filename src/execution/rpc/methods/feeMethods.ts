@@ -1,5 +1,5 @@
 import type { JsonValue } from '../../../jsonRpc/types.ts'
-import { quantityToNumber, toQuantity } from '../../../lib/hex.ts'
+import { toQuantity } from '../../../lib/hex.ts'
 import { yieldToLoop } from '../../../lib/yieldToLoop.ts'
 import type { ReadableChain } from '../../chain/types.ts'
 import { type Block, type BlockHeader, isSigned, type Receipt } from '../../primitives/block.ts'
@@ -8,7 +8,7 @@ import { findLabelledHeader } from '../blockLookup.ts'
 import type { MethodTable } from '../context.ts'
 import { serverError } from '../errors.ts'
 import type { RpcOptions } from '../options.ts'
-import { type BlockSelector, blockNumber, method, type Param, readArray } from '../params.ts'
+import { type BlockSelector, blockNumber, method, type Param, readArray, readHexOrDecimal } from '../params.ts'
 
 /** geth's limits of eth_feeHistory. */
 const MAX_HISTORY_BLOCKS = 1024
@@ -16,15 +16,7 @@ const MAX_PERCENTILES = 100
 
 type Options = Pick<RpcOptions, 'minSuggestedTipWei' | 'maxSuggestedTipWei'>
 
-/** Go's HexOrDecimal64: a quantity, a decimal string or a JSON number. */
-const blockCount: Param<number> = {
-  parse(value) {
-    if (typeof value === 'number' && Number.isSafeInteger(value) && value >= 0) return value
-    if (typeof value === 'string' && /^\d{1,15}$/.test(value)) return Number(value)
-    return quantityToNumber(value, 'block count')
-  },
-}
-
+const blockCount: Param<number> = { parse: (value) => readHexOrDecimal(value, 'block count') }
 const percentiles: Param<number[]> = { parse: readPercentiles, fallback: () => [] }
 
 /** eth_gasPrice and similar methods. */

@@ -1,17 +1,11 @@
 import type { RpcHandler } from '../../../jsonRpc/server.ts'
 import type { JsonValue } from '../../../jsonRpc/types.ts'
-import { type Hex, isHex } from '../../../lib/hex.ts'
 import type { MethodTable, RpcModules } from '../context.ts'
 import { FilterStore } from '../logs/filterStore.ts'
 import { type LogFilter, logFilter } from '../logs/logFilter.ts'
-import { flag, method, optional, type Param } from '../params.ts'
+import { flag, idOf, method, optional, type Param } from '../params.ts'
 
-const filterId: Param<Hex> = {
-  parse(value) {
-    if (!isHex(value) || value.length > 34) throw new TypeError('filter id: expected hex with 0x prefix')
-    return value
-  },
-}
+const filterId = idOf('filter')
 
 /** Internal method: RPC processes request a log filter's criteria with it. */
 export const FILTER_CRITERIA = 'process_filterCriteria'

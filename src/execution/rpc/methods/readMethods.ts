@@ -1,10 +1,12 @@
 import type { ReadableChain } from '../../chain/types.ts'
 import type { MethodTable } from '../context.ts'
+import { logFilter } from '../logs/logFilter.ts'
+import { searchLogs } from '../logs/logSearch.ts'
 import type { RpcOptions } from '../options.ts'
+import { method } from '../params.ts'
 import { createBlockMethods } from './blockMethods.ts'
 import { createCallMethods } from './callMethods.ts'
 import { createFeeMethods } from './feeMethods.ts'
-import { createLogMethods } from './logMethods.ts'
 import { createMinedMethods } from './minedMethods.ts'
 import { createProofMethods } from './proofMethods.ts'
 import { createRawMethods } from './rawMethods.ts'
@@ -22,7 +24,7 @@ export function createReadMethods(chain: ReadableChain, options: ReadOptions): M
     ...createBlockMethods(chain),
     ...createCallMethods(chain, options),
     ...createFeeMethods(chain, options),
-    ...createLogMethods(chain, options),
+    eth_getLogs: method([logFilter], ([filter], { signal }) => searchLogs(chain, filter, options, signal)),
     ...createMinedMethods(chain),
     ...createProofMethods(chain),
     ...createRawMethods(chain),

@@ -1,15 +1,9 @@
 import { unixSeconds } from '../../../lib/clock.ts'
-import { quantityToNumber } from '../../../lib/hex.ts'
 import type { MethodTable, RpcModules } from '../context.ts'
-import { flag, method, optional, type Param } from '../params.ts'
+import { flag, method, optional, type Param, readInteger } from '../params.ts'
 
 /** Unix seconds, as a JSON number (op-node, op-reth) or as a quantity. */
-const timestamp: Param<number> = {
-  parse(value) {
-    if (typeof value === 'number' && Number.isSafeInteger(value) && value >= 0) return value
-    return quantityToNumber(value, 'timestamp')
-  },
-}
+const timestamp: Param<number> = { parse: (value) => readInteger(value, 'timestamp') }
 
 /** admin_ methods of sequencer-defined metering, under op-reth's names before and after September 2026. */
 export function createSdmMethods({

@@ -1,11 +1,11 @@
 import { invalidParams, JsonRpcError, RPC_INTERNAL_ERROR, RPC_INVALID_PARAMS } from '../../../jsonRpc/types.ts'
-import { DeviumError } from '../../../lib/errors.ts'
 import { normalizeHex, toHex, toQuantity } from '../../../lib/hex.ts'
 import { asObject } from '../../../lib/jsonReader.ts'
 import type { CallProblem } from '../../chain/simulation/callGas.ts'
 import { MAX_SIMULATED_BLOCKS, type SimulationProblem } from '../../chain/simulation/simulationPlan.ts'
 import type { SimulatedBlock, SimulatedCall, SimulationBlock } from '../../chain/simulation/types.ts'
 import type { ReadableChain } from '../../chain/types.ts'
+import { hasCode } from '../../errors.ts'
 import { REVERTED } from '../../evm/interpreter/failures.ts'
 import { requireHeader } from '../blockLookup.ts'
 import { type CallArguments, callArguments, checkCall, readBlockOverrides, stateOverrides } from '../callArguments.ts'
@@ -107,7 +107,7 @@ function readBlock(value: unknown): RequestedBlock {
 }
 
 function toAnswer(error: unknown): unknown {
-  if (!(error instanceof DeviumError) || error.code !== 'execution-failed') return error
+  if (!hasCode(error, 'execution-failed')) return error
   const code = CODE_OF.get(error.details.problem)
   return code === undefined ? serverError(error.message) : new JsonRpcError(code, error.message)
 }

@@ -1,10 +1,9 @@
 import { requireSubscriber } from '../../../jsonRpc/callContext.ts'
 import { JsonRpcError, RPC_METHOD_NOT_FOUND } from '../../../jsonRpc/types.ts'
-import { type Hex, isHex } from '../../../lib/hex.ts'
 import type { MethodTable } from '../context.ts'
 import { serverError } from '../errors.ts'
 import { logFilter } from '../logs/logFilter.ts'
-import { anyValue, flag, method, optional, type Param, readParams } from '../params.ts'
+import { anyValue, flag, idOf, method, optional, type Param, readParams } from '../params.ts'
 import { type SubscriptionModules, Subscriptions } from '../subscriptions.ts'
 
 const KINDS = ['newHeads', 'logs', 'newPendingTransactions', 'syncing'] as const
@@ -19,12 +18,7 @@ const kind: Param<(typeof KINDS)[number]> = {
 
 const EVERYTHING = logFilter.parse({})
 
-const subscriptionId: Param<Hex> = {
-  parse(value) {
-    if (!isHex(value) || value.length > 34) throw new TypeError('subscription id: expected hex with 0x prefix')
-    return value
-  },
-}
+const subscriptionId = idOf('subscription')
 
 /** eth_subscribe and eth_unsubscribe, on WebSocket connections. Messages and codes are geth's (`rpc/errors.go`). */
 export function createSubscribeMethods(modules: SubscriptionModules): MethodTable {

@@ -1,10 +1,10 @@
-import { DecodeError, DeviumError } from '../../../lib/errors.ts'
+import { DecodeError } from '../../../lib/errors.ts'
 import { asObject, type JsonObject } from '../../../lib/jsonReader.ts'
 import { decodeTransaction } from '../../../rollup/protocol/index.ts'
 import { toBlock } from '../../chain/blockReader.ts'
 import { partsOfBlock } from '../../chain/storage/blockFile.ts'
 import type { ReadableChain } from '../../chain/types.ts'
-import { ChainError } from '../../errors.ts'
+import { hasCode } from '../../errors.ts'
 import type { Block, BlockHeader } from '../../primitives/block.ts'
 import { CallTracer } from '../../tracing/callTracer.ts'
 import { gasRefundTracers } from '../../tracing/gasRefundTracer.ts'
@@ -94,7 +94,7 @@ export function createTraceMethods(chain: ReadableChain, { callGasCap }: Pick<Rp
         const request = limitCall(args, chain.config.chainId, callGasCap)
         const place = { blockHash, overrides, block }
         return chain.traceCall(request, place, tracer.make(), signal).catch((error: unknown) => {
-          if (!(error instanceof DeviumError) || error.code !== 'execution-failed') throw error
+          if (!hasCode(error, 'execution-failed')) throw error
           throw serverError(`tracing failed: ${error.message}`)
         })
       },
@@ -104,9 +104,7 @@ export function createTraceMethods(chain: ReadableChain, { callGasCap }: Pick<Rp
 
 /** An invalid block was given by the caller, so the error is the call's. */
 function rethrowInvalid(error: unknown): never {
-  const isInvalid =
-    error instanceof ChainError && (error.code === 'invalid-block' || error.code === 'invalid-transaction')
-  throw isInvalid ? serverError(`tracing failed: ${error.message}`) : error
+  throw hasCode(error, 'invalid-block', 'invalid-transaction') ? serverError(`tracing failed: ${error.message}`) : error
 }
 
 function decodeBlock(encoding: Uint8Array): Block {

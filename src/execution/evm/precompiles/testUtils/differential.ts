@@ -6,7 +6,8 @@ import { bigIntToBytes, concatBytes, EMPTY_BYTES } from '../../../../lib/bytes.t
 import { toHex } from '../../../../lib/hex.ts'
 import { isFullRun } from '../../../../lib/testUtils/propertyRuns.ts'
 import { rulesAt } from '../../../config/chainConfig.ts'
-import { precompileAddress, precompilesUnder } from '../index.ts'
+import { wordToAddress } from '../../interpreter/word.ts'
+import { precompilesUnder } from '../index.ts'
 import { callPrecompile } from '../precompile.ts'
 
 // Each precompile with random and unusual inputs, against EthereumJS and noble. A quick run always has the same inputs.
@@ -64,7 +65,7 @@ async function references(hardfork: Hardfork): Promise<(number: number) => Run> 
 export function ours(fork: 'isthmus' | 'karst'): (number: number) => Run {
   const table = precompilesUnder(rulesAt({ forks: { [fork]: 0 } }, 0))
   return (number) => async (data, gasLimit) => {
-    const precompile = table.get(precompileAddress(number))
+    const precompile = table.get(wordToAddress(number))
     if (precompile === undefined) throw new Error(`no precompile ${number}`)
     const result = await callPrecompile(precompile, data, Number(gasLimit), async () => {})
     if (result === undefined) return { output: '0x', gasUsed: gasLimit, failed: true }
