@@ -6,7 +6,7 @@ import { openChain } from '../../src/execution/chain/opChain.ts'
 import type { Chain } from '../../src/execution/chain/types.ts'
 import { initChain } from '../../src/execution/config/genesis.ts'
 import { loadRecordedRpc } from '../../src/execution/testUtils/recordedRpc.ts'
-import { StepReporter, type TraceStep } from '../../src/execution/tracing/steps.ts'
+import { StructLogger } from '../../src/execution/tracing/structLogger.ts'
 import type { TracedResult, TransactionTracer } from '../../src/execution/tracing/types.ts'
 import { systemClock } from '../../src/lib/clock.ts'
 import type { Hex } from '../../src/lib/hex.ts'
@@ -15,38 +15,42 @@ import { loadRecording } from '../support/recording.ts'
 
 const NAME = 'holocene-span-brotli-calldata'
 
-/** All steps of one transaction, and how it ended. */
+interface Step {
+  pc: number
+  op: string
+  gas: number
+  gasCost: number
+  depth: number
+  stack: string[]
+}
+
+/** All steps of one transaction, the accounts whose code ran, and how it ended. */
 async function trace(
   chain: Chain,
   hash: Hex,
-): Promise<{ steps: TraceStep[]; result: TracedResult & { logs: number } }> {
+): Promise<{ steps: Step[]; addresses: Set<Hex>; result: TracedResult & { logs: number } }> {
   const located = await chain.transactionByHash(hash)
-  const steps: TraceStep[] = []
-  let reporter: StepReporter | undefined
+  const addresses = new Set<Hex>()
   let logs = 0
+  const logger = new StructLogger({ showStack: true, showStorage: true, showMemory: true, limit: undefined })
   const tracer: TransactionTracer = {
-    begin({ evm }) {
-      const options = { maxSteps: Number.POSITIVE_INFINITY, withMemory: true }
-      reporter = new StepReporter(
-        (step) => steps.push(step),
-        () => evm.substate.refund,
-        options,
-      )
+    begin: (env) => logger.begin(env),
+    onStep(frame) {
+      addresses.add(frame.address)
+      logger.onStep(frame)
     },
-    onStep: (frame) => reporter?.begin(frame),
+    onEnd: () => logger.onEnd(),
     onLog() {
       logs += 1
     },
-    end(result) {
-      reporter?.finish()
-      return { ...result, logs }
-    },
+    end: (result) => ({ trace: logger.end(result), result: { ...result, logs } }),
   }
   const index = located?.index ?? 0
   const block = await chain.blockByHash(located?.block.hash ?? '0x')
   if (block === undefined) throw new Error(`no block has ${hash}`)
-  const [result] = await chain.traceBlock(block, { from: index, to: index + 1 }, () => tracer)
-  return { steps, result: result as TracedResult & { logs: number } }
+  const [traced] = await chain.traceBlock(block, { from: index, to: index + 1 }, () => tracer)
+  const { trace, result } = traced as { trace: { structLogs: Step[] }; result: TracedResult & { logs: number } }
+  return { steps: trace.structLogs, addresses, result }
 }
 
 describe('traceBlock', () => {
@@ -84,12 +88,12 @@ describe('traceBlock', () => {
         if (steps.length > 0) traced++
         for (const [position, step] of steps.entries()) {
           const next = steps[position + 1]
-          if (next?.depth === step.depth && !step.opcode.includes('CALL') && !step.opcode.startsWith('CREATE')) {
+          if (next?.depth === step.depth && !step.op.includes('CALL') && !step.op.startsWith('CREATE')) {
             expect(step.gas - next.gas).toBe(step.gasCost)
           }
           // What a call passes on is part of its cost; a stipend comes on top.
-          if (next !== undefined && next.depth > step.depth && step.opcode.includes('CALL')) {
-            expect(next.gas).toBeLessThanOrEqual(step.gasCost + 2300n)
+          if (next !== undefined && next.depth > step.depth && step.op.includes('CALL')) {
+            expect(next.gas).toBeLessThanOrEqual(step.gasCost + 2300)
           }
         }
       }
@@ -99,20 +103,18 @@ describe('traceBlock', () => {
 
   it('traces the calls of the L1-info deposit', async () => {
     const block = await chain.blockByNumber(3)
-    const { steps } = await trace(chain, block?.transactions[0]?.hash ?? '0x')
+    const { steps, addresses } = await trace(chain, block?.transactions[0]?.hash ?? '0x')
     const begin = steps
       .slice(0, 3)
-      .map(({ pc, opcode, gasCost, depth, stack }) => ({ pc, opcode, gasCost, depth, stack }))
+      .map(({ pc, op, gasCost, depth, stack }) => ({ pc, op, gasCost, depth, stack }))
     expect(begin).toEqual([
-      { pc: 0, opcode: 'PUSH1', gasCost: 3n, depth: 1, stack: [] },
-      { pc: 2, opcode: 'PUSH1', gasCost: 3n, depth: 1, stack: [0x80n] },
+      { pc: 0, op: 'PUSH1', gasCost: 3, depth: 1, stack: [] },
+      { pc: 2, op: 'PUSH1', gasCost: 3, depth: 1, stack: ['0x80'] },
       // 3, and 9 for three words of memory.
-      { pc: 4, opcode: 'MSTORE', gasCost: 12n, depth: 1, stack: [0x80n, 0x40n] },
+      { pc: 4, op: 'MSTORE', gasCost: 12, depth: 1, stack: ['0x80', '0x40'] },
     ])
-    expect(steps.filter(({ opcode }) => opcode === 'SSTORE').length).toBeGreaterThan(3)
-    expect(steps.at(-1)?.opcode).toBe('STOP')
-    expect(new Set(steps.map(({ address }) => address))).toEqual(
-      new Set(['0x4200000000000000000000000000000000000015']),
-    )
+    expect(steps.filter(({ op }) => op === 'SSTORE').length).toBeGreaterThan(3)
+    expect(steps.at(-1)?.op).toBe('STOP')
+    expect(addresses).toEqual(new Set(['0x4200000000000000000000000000000000000015']))
   })
 })
