@@ -1,5 +1,5 @@
 export { encodeBlock } from './chain/blockReader.ts'
-export { type OpenChainModules, type OpenChainOptions, openChain } from './chain/opChain.ts'
+export { type Chain, type OpenChainModules, type OpenChainOptions, openChain } from './chain/opChain.ts'
 export { encodeHeader } from './chain/storage/headerCodec.ts'
 export type * from './chain/types.ts'
 export { unknownChainConfigMembers } from './config/chainConfigMembers.ts'

@@ -1,7 +1,7 @@
 import { readdir, stat } from 'node:fs/promises'
 import { join } from 'node:path'
 import { collectDefaultMetrics, Gauge, Registry } from 'prom-client'
-import type { Chain } from '../../execution/chain/types.ts'
+import type { Chain } from '../../execution/chain/opChain.ts'
 import type { RpcPool } from '../../execution/rpc/index.ts'
 import type { RpcProcesses } from '../../execution/rpcProcess/rpcProcesses.ts'
 import { POOL_ERROR_TEXTS } from '../../execution/txPool/index.ts'

@@ -24,7 +24,7 @@ import { traceBlock } from './simulation/traceBlock.ts'
 import type { CallPlace, CallRequest, CallResult, SimulatedBlock, SimulationRequest } from './simulation/types.ts'
 import { createStateReader } from './stateReader.ts'
 import type { ChainReads } from './storage/chainReads.ts'
-import type { ChainLabels, ReadableChain, StateReader } from './types.ts'
+import type { ChainLabels, StateReader } from './types.ts'
 
 const NO_CLIENT = new AbortController().signal
 
@@ -36,8 +36,10 @@ export interface ChainViewModules {
   limit?: AbortSignal
 }
 
+export type ReadableChain = Pick<ChainView, keyof ChainView>
+
 /** The read-only part of a chain: blocks, states, and simulations on them. */
-export class ChainView implements ReadableChain {
+export class ChainView implements ChainLabels {
   readonly config: ChainConfig
   readonly genesis: BlockHeader
   protected readonly evm: EvmModules
@@ -70,6 +72,7 @@ export class ChainView implements ReadableChain {
     return this.labels.head()
   }
 
+  /** Undefined until a forkchoice sets it. */
   safe(): BlockHeader | undefined {
     return this.labels.safe()
   }
@@ -82,6 +85,7 @@ export class ChainView implements ReadableChain {
     return this.blockReader.header(hash)
   }
 
+  /** Canonical chain only, like all reads by number. */
   async headerByNumber(number: number): Promise<BlockHeader | undefined> {
     return this.blockReader.canonicalHeader(number)
   }
@@ -95,10 +99,12 @@ export class ChainView implements ReadableChain {
     return hash === undefined ? undefined : this.blockReader.block(hash)
   }
 
+  /** In transaction order; undefined for an unknown block. */
   async receipts(blockHash: Hex): Promise<Receipt[] | undefined> {
     return this.blockReader.receipts(blockHash)
   }
 
+  /** Canonical chain only. */
   async transactionByHash(hash: Hex): Promise<TransactionLocation | undefined> {
     const position = this.reads.transaction(hash)
     const block = position === undefined ? undefined : this.blockReader.block(position.blockHash)
@@ -111,29 +117,44 @@ export class ChainView implements ReadableChain {
     return this.blockReader.isCanonical(header)
   }
 
+  /** The header of the canonical block that has the transaction. */
   headerOfTransaction(hash: Hex): BlockHeader | undefined {
     const position = this.reads.transaction(hash)
     return position === undefined ? undefined : this.blockReader.header(position.blockHash)
   }
 
+  /** The block with recovered senders, if it is in memory. */
   cachedBlock(hash: Hex): Block | undefined {
     return this.blockReader.cached(hash)
   }
 
+  /** Undefined for an unknown block or a pruned state. */
   async stateAt(blockHash: Hex): Promise<StateReader | undefined> {
     const header = this.blockReader.header(blockHash)
     const view = header && this.viewOf(header)
     return view && createStateReader(this.states, header.stateRoot, view)
   }
 
+  /**
+   * Runs on the state after the block, in an environment like that block's. Throws ChainError for an unknown block. This
+   * method and those below yield to block execution, and throw the reason of `client` when it aborts.
+   */
   async call(request: CallRequest, at: CallPlace, client: AbortSignal = NO_CLIENT): Promise<CallResult> {
     return simulateCall(this.simulation, request, this.placeOf(at), client)
   }
 
+  /**
+   * Lowest gas limit with which the call succeeds. Throws ChainError `execution-reverted` (details.data: bytes) or
+   * `execution-failed`.
+   */
   async estimateGas(request: CallRequest, at: CallPlace, client: AbortSignal = NO_CLIENT): Promise<bigint> {
     return estimateGas(this.simulation, request, this.placeOf(at), client)
   }
 
+  /**
+   * Runs blocks of calls on top of a block, each on the state of the one before. Throws ChainError for an unknown block,
+   * and `execution-failed` with details.problem (`CallProblem`, `SimulationProblem`).
+   */
   async simulateBlocks(
     request: SimulationRequest,
     blockHash: Hex,
@@ -144,6 +165,7 @@ export class ChainView implements ReadableChain {
     return simulateBlocks(this.simulation, request, base, client)
   }
 
+  /** Like `call`, with a tracer. Resolves with the tracer's result. */
   async traceCall(
     request: CallRequest,
     at: CallPlace,
@@ -153,6 +175,10 @@ export class ChainView implements ReadableChain {
     return tracer.end(await simulateCall(this.simulation, request, this.placeOf(at), client, tracer))
   }
 
+  /**
+   * Executes the transactions of a block again, from the first on. Those with an index from `from` to `to` (exclusive)
+   * have a tracer each. Resolves with the tracers' results. Throws ChainError for an unknown parent.
+   */
   async traceBlock(
     block: Block,
     range: { from: number; to: number },
@@ -163,6 +189,7 @@ export class ChainView implements ReadableChain {
     return traceBlock(this.simulation, block, parent, range, tracers, client)
   }
 
+  /** Base fee of a child of `parent` with this timestamp. */
   nextBaseFee(parent: BlockHeader, timestamp: number): bigint {
     return childBaseFee(this.config, parent, timestamp)
   }

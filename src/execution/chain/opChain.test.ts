@@ -22,7 +22,8 @@ import { DEV_ADDRESSES } from '../testUtils/signTransaction.ts'
 import { envelopeOfBlock } from './storage/blockFile.ts'
 import { ChainDatabase } from './storage/chainDatabase.ts'
 import { sealHeader } from './storage/headerCodec.ts'
-import type { Chain, ExecutedBlock, HeadChange } from './types.ts'
+import type { Chain } from './opChain.ts'
+import type { ExecutedBlock, HeadChange } from './types.ts'
 
 const RECORDING = 'holocene-span-brotli-calldata'
 const { genesis, rollup } = loadRecordedRpc(RECORDING)

@@ -14,6 +14,7 @@ import { parseChainConfig, rulesAt } from '../config/chainConfig.ts'
 import { ChainError } from '../errors.ts'
 import { loadCurves } from '../evm/precompiles/index.ts'
 import type { BlockHeader } from '../primitives/block.ts'
+import type { StateStatistics } from '../state/stateDatabase.ts'
 import { BlockImporter } from './blockImporter.ts'
 import type { BuildJob, BuildRequest } from './building.ts'
 import { ChainView } from './chainView.ts'
@@ -23,8 +24,9 @@ import { BlockStore } from './storage/blockStore.ts'
 import { CanonicalChain, type HeadMove, headerOfLabel } from './storage/canonicalChain.ts'
 import { ChainDatabase, unreadable } from './storage/chainDatabase.ts'
 import type { ChainReads } from './storage/chainReads.ts'
+import type { LevelStatistics } from './storage/levelStatistics.ts'
 import { DEFAULT_STATE_LIMITS, type GcMode, type StateLimits, StatePruner } from './storage/statePruner.ts'
-import type { Chain, ExecutedBlock, HeadChange } from './types.ts'
+import type { ExecutedBlock, HeadChange } from './types.ts'
 
 export interface OpenChainModules {
   logger: Logger
@@ -78,7 +80,9 @@ export async function openChain(
   }
 }
 
-class OpChain extends ChainView implements Chain {
+export type Chain = Pick<OpChain, keyof OpChain>
+
+class OpChain extends ChainView {
   private readonly clock: Clock
   private readonly database: ChainDatabase
   private readonly blocks: BlockStore
@@ -170,6 +174,10 @@ class OpChain extends ChainView implements Chain {
     if (await this.pruner.mergeOldStates(header, this.finalized())) await this.pruner.write(header)
   }
 
+  /**
+   * Executes and stores the block. Never moves the head. Serialized with setForkchoice. If the process is killed before
+   * the block becomes head, the block may be lost.
+   */
   importPayload(envelope: PayloadEnvelope): Promise<PayloadStatus> {
     return this.lock.run(() => {
       this.checkOpen()
@@ -177,6 +185,10 @@ class OpChain extends ChainView implements Chain {
     })
   }
 
+  /**
+   * Moves the labels. The head may move back to an ancestor or to a side chain. Throws ChainError `invalid-forkchoice`
+   * with op-geth's messages if safe or finalized is unknown or not canonical.
+   */
   setForkchoice(state: ForkchoiceState): Promise<ForkchoiceResult> {
     return this.lock.run(async () => {
       this.checkOpen()
@@ -203,6 +215,11 @@ class OpChain extends ChainView implements Chain {
     if (await (merged ?? merge())) this.writeStates()
   }
 
+  /**
+   * Starts a block on `parentHash`, which must be known. Resolves when the forced transactions have run. Throws
+   * ChainError `invalid-attributes` if the attributes break a fork's rules. Throws `build-failed` if a forced transaction
+   * cannot be decoded or executed.
+   */
   async startBuild(request: BuildRequest): Promise<BuildJob> {
     this.checkOpen()
     const { attributes, txSource, refundsWarming = false } = request
@@ -228,20 +245,24 @@ class OpChain extends ChainView implements Chain {
     )
   }
 
+  /** L1 and operator fees after the head block. */
   async l1Fees(): Promise<FeeSchedule> {
     const head = this.head()
     return createFeeSchedule(this.worldAt(head), this.config, rulesAt(this.config, head.timestamp), head.timestamp)
   }
 
+  /** Called for each block that `importPayload` executed. Not called for known blocks or blocks built here. */
   onExecuted(listener: (block: ExecutedBlock) => void): () => void {
     this.executedListeners.add(listener)
     return () => this.executedListeners.delete(listener)
   }
 
+  /** Called after each head move, in order. The returned function unsubscribes. */
   onHead(listener: (change: HeadChange) => void): () => void {
     return this.canonical.onHead(listener)
   }
 
+  /** Called after each forkchoice, before it is answered. The returned function unsubscribes. */
   onForkchoice(listener: (change: HeadChange) => void): () => void {
     return this.canonical.onForkchoice(listener)
   }
@@ -261,10 +282,12 @@ class OpChain extends ChainView implements Chain {
     })
   }
 
-  statistics(): ReturnType<Chain['statistics']> {
+  /** For operators: LevelDB's levels, and the caches of the state. */
+  statistics(): { levels: LevelStatistics[]; state: StateStatistics } {
     return { levels: this.database.statistics(), state: this.stateStatistics() }
   }
 
+  /** The stored chain, for a view of it in another process. */
   chainReads(): ChainReads {
     return this.pruner.reads()
   }

@@ -3,7 +3,7 @@ import { describeError } from '../../lib/errors.ts'
 import { isHex } from '../../lib/hex.ts'
 import type { JsonObject } from '../../lib/jsonReader.ts'
 import { attributesFromJson, type PayloadAttributes } from '../../rollup/protocol/index.ts'
-import type { Chain } from '../chain/types.ts'
+import type { Chain } from '../chain/opChain.ts'
 import { engineError } from './errors.ts'
 
 export interface ReadAttributes {

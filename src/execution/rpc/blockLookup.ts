@@ -1,4 +1,5 @@
-import type { ReadableChain, StateReader } from '../chain/types.ts'
+import type { ReadableChain } from '../chain/chainView.ts'
+import type { StateReader } from '../chain/types.ts'
 import type { BlockHeader } from '../primitives/block.ts'
 import { prunedHistory, serverError } from './errors.ts'
 import type { BlockSelector } from './params.ts'

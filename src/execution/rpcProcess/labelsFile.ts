@@ -4,7 +4,8 @@ import { join } from 'node:path'
 import { concatBytes, viewOf } from '../../lib/bytes.ts'
 import { fromHex, type Hex, toHex } from '../../lib/hex.ts'
 import { ZERO_HASH } from '../../rollup/protocol/types.ts'
-import type { Chain, ChainLabels } from '../chain/types.ts'
+import type { Chain } from '../chain/opChain.ts'
+import type { ChainLabels } from '../chain/types.ts'
 
 export interface LabelHashes {
   /** Changes with each forkchoice. */

@@ -1,6 +1,6 @@
 import type { RpcHandler } from '../../jsonRpc/server.ts'
 import type { Logger } from '../../lib/logger.ts'
-import type { ReadableChain } from '../chain/types.ts'
+import type { ReadableChain } from '../chain/chainView.ts'
 import { limitCalls } from '../rpc/callLimits.ts'
 import type { MethodTable } from '../rpc/context.ts'
 import { FILTER_CRITERIA } from '../rpc/methods/filterMethods.ts'

@@ -6,7 +6,7 @@ import {
   SEQUENCER_FEE_VAULT_ADDRESS,
   ZERO_HASH,
 } from '../../rollup/protocol/index.ts'
-import type { Chain } from '../chain/types.ts'
+import type { Chain } from '../chain/opChain.ts'
 import { madeUpL1Block } from './l1Block.ts'
 import { DEV_ADDRESSES, DEV_KEYS, signTransaction } from './signTransaction.ts'
 

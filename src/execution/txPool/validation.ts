@@ -1,5 +1,6 @@
 import type { FeeSchedule } from '../block/executeTransaction.ts'
-import type { AccountState, Chain } from '../chain/types.ts'
+import type { Chain } from '../chain/opChain.ts'
+import type { AccountState } from '../chain/types.ts'
 import { MAX_INIT_CODE_BYTES, MAX_TX_GAS, startGas } from '../evm/intrinsicGas.ts'
 import type { BlockHeader, SignedTransaction } from '../primitives/block.ts'
 import { TxPoolError } from './errors.ts'

@@ -16,7 +16,7 @@ import { extendChain } from '../../testUtils/extendChain.ts'
 import { loadRecordedRpc } from '../../testUtils/recordedRpc.ts'
 import { DEV_ADDRESSES } from '../../testUtils/signTransaction.ts'
 import { baseOnDisk, readWholeState, tableOnDisk } from '../../testUtils/statesOnDisk.ts'
-import type { Chain } from '../types.ts'
+import type { Chain } from '../opChain.ts'
 import type { GcMode, StateLimits } from './statePruner.ts'
 
 const { genesis, rollup } = loadRecordedRpc('holocene-span-brotli-calldata')

@@ -1,7 +1,7 @@
 import { invalidParams, JsonRpcError, RPC_LIMIT_EXCEEDED } from '../../../jsonRpc/types.ts'
 import type { Hex } from '../../../lib/hex.ts'
 import { yieldToLoop } from '../../../lib/yieldToLoop.ts'
-import type { ReadableChain } from '../../chain/types.ts'
+import type { ReadableChain } from '../../chain/chainView.ts'
 import type { BlockHeader } from '../../primitives/block.ts'
 import { findHeader } from '../blockLookup.ts'
 import { prunedHistory, serverError } from '../errors.ts'

@@ -1,5 +1,5 @@
 import { toQuantity } from '../../../lib/hex.ts'
-import type { ReadableChain } from '../../chain/types.ts'
+import type { ReadableChain } from '../../chain/chainView.ts'
 import type { BlockHeader } from '../../primitives/block.ts'
 import { findLabelledHeader } from '../blockLookup.ts'
 import type { MethodTable } from '../context.ts'

@@ -1,7 +1,7 @@
 import type { JsonRpcError } from '../../../jsonRpc/types.ts'
 import { type Hex, toHex, toQuantity } from '../../../lib/hex.ts'
 import type { CallResult } from '../../chain/simulation/types.ts'
-import type { ReadableChain } from '../../chain/types.ts'
+import type { ReadableChain } from '../../chain/chainView.ts'
 import { hasCode } from '../../errors.ts'
 import { REVERTED } from '../../evm/interpreter/failures.ts'
 import type { AccessListEntry } from '../../primitives/block.ts'

@@ -1,7 +1,7 @@
 import type { JsonValue } from '../../../jsonRpc/types.ts'
 import { toQuantity } from '../../../lib/hex.ts'
 import { yieldToLoop } from '../../../lib/yieldToLoop.ts'
-import type { ReadableChain } from '../../chain/types.ts'
+import type { ReadableChain } from '../../chain/chainView.ts'
 import { type Block, type BlockHeader, isSigned, type Receipt } from '../../primitives/block.ts'
 import { effectiveTip } from '../../tx/effectiveTip.ts'
 import { findLabelledHeader } from '../blockLookup.ts'

@@ -1,5 +1,5 @@
 import { toHex } from '../../../lib/hex.ts'
-import type { ReadableChain } from '../../chain/types.ts'
+import type { ReadableChain } from '../../chain/chainView.ts'
 import type { MethodTable } from '../context.ts'
 import { formatReceipt } from '../format/formatReceipt.ts'
 import { formatTransaction } from '../format/formatTransaction.ts'

@@ -1,6 +1,6 @@
 import { keccak256Hex } from '../../../lib/hash.ts'
 import { toQuantity } from '../../../lib/hex.ts'
-import type { ReadableChain } from '../../chain/types.ts'
+import type { ReadableChain } from '../../chain/chainView.ts'
 import type { MethodTable } from '../context.ts'
 import type { RpcOptions } from '../options.ts'
 import { data, method } from '../params.ts'

@@ -1,5 +1,5 @@
 import { toHex, toQuantity } from '../../../lib/hex.ts'
-import type { ReadableChain } from '../../chain/types.ts'
+import type { ReadableChain } from '../../chain/chainView.ts'
 import { requireState } from '../blockLookup.ts'
 import type { MethodTable } from '../context.ts'
 import * as param from '../params.ts'

@@ -1,4 +1,4 @@
-import type { ReadableChain } from '../../chain/types.ts'
+import type { ReadableChain } from '../../chain/chainView.ts'
 import type { MethodTable } from '../context.ts'
 import { logFilter } from '../logs/logFilter.ts'
 import { searchLogs } from '../logs/logSearch.ts'
