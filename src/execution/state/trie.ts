@@ -16,9 +16,6 @@ import {
   toNibbles,
 } from './trieNode.ts'
 
-/** Nodes of one level that are hashed together. Their encodings fit into the processor's cache. */
-const HASHED_TOGETHER = 64
-
 /** Nibbles from the root to a node, one character each. */
 export type NodePath = string
 
@@ -58,19 +55,7 @@ export class Trie {
   }
 
   get(key: Uint8Array): Uint8Array | undefined {
-    const nibbles = toNibbles(key)
-    let node = this.loadedRoot()
-    let depth = 0
-    while (node !== null) {
-      if (node.kind === 'leaf') return endsWith(nibbles, depth, node.key) ? node.value : undefined
-      if (node.kind === 'extension') {
-        if (!matchesAt(nibbles, depth, node.key)) return undefined
-        const matched = node.key.length
-        node = this.onlyChild(node, nibbles, depth)
-        depth += matched
-      } else node = this.childAt(node, nibbles[depth] ?? 0, nibbles, depth++)
-    }
-    return undefined
+    return this.walk(key)?.value
   }
 
   /** @param value not empty: use `delete` */
@@ -119,38 +104,43 @@ export class Trie {
    * Encodings of the nodes on the path to the key, root first, even if the key is absent. The trie must be committed.
    */
   prove(key: Uint8Array): Uint8Array[] {
-    const nibbles = toNibbles(key)
     const proof: Uint8Array[] = []
+    this.walk(key, (node) => {
+      const encoding = encodeNode(node)
+      if (proof.length === 0 || encoding.length >= 32) proof.push(encoding)
+    })
+    return proof
+  }
+
+  /** Visits the nodes on the path to the key. Returns its leaf. */
+  private walk(key: Uint8Array, visit?: (node: LoadedNode) => void): LeafNode | undefined {
+    const nibbles = toNibbles(key)
     let node = this.loadedRoot()
     let depth = 0
     while (node !== null) {
-      const encoding = encodeNode(node)
-      if (depth === 0 || encoding.length >= 32) proof.push(encoding)
-      if (node.kind === 'leaf') break
+      visit?.(node)
+      if (node.kind === 'leaf') return endsWith(nibbles, depth, node.key) ? node : undefined
       if (node.kind === 'extension') {
-        if (!matchesAt(nibbles, depth, node.key)) break
+        if (!matchesAt(nibbles, depth, node.key)) return undefined
         const matched = node.key.length
         node = this.onlyChild(node, nibbles, depth)
         depth += matched
       } else node = this.childAt(node, nibbles[depth] ?? 0, nibbles, depth++)
     }
-    return proof
+    return undefined
   }
 
   /** The changed nodes by level. Nodes below an unchanged node are unchanged. */
-  private changedLevels(root: LoadedNode): Level[] {
-    const levels: Level[] = []
-    let level: Level = root.ref === null ? { nodes: [root], paths: [''] } : { nodes: [], paths: [] }
-    while (level.nodes.length > 0) {
+  private changedLevels(root: LoadedNode): Place[][] {
+    const levels: Place[][] = []
+    let level: Place[] = root.ref === null ? [{ node: root, path: '' }] : []
+    while (level.length > 0) {
       levels.push(level)
-      const below: Level = { nodes: [], paths: [] }
+      const below: Place[] = []
       const add = (child: TrieNode | null, path: NodePath): void => {
-        if (child === null || child.kind === 'hash' || child.ref !== null) return
-        below.nodes.push(child)
-        below.paths.push(path)
+        if (child !== null && child.kind !== 'hash' && child.ref === null) below.push({ node: child, path })
       }
-      for (const [position, node] of level.nodes.entries()) {
-        const path = level.paths[position] ?? ''
+      for (const { node, path } of level) {
         if (node.kind === 'extension') add(node.child, path + pathText(node.key, node.key.length))
         if (node.kind !== 'branch') continue
         for (let index = 0; index < 16; index++) {
@@ -163,34 +153,18 @@ export class Trie {
   }
 
   /** Hashes the nodes of one level. Their children already have a `ref`. */
-  private hashLevel(level: Level, sink: NodeSink): void {
-    const { length } = level.nodes
-    for (let start = 0; start < length; start += HASHED_TOGETHER) {
-      const nodes: LoadedNode[] = []
-      const paths: NodePath[] = []
-      const encodings: Uint8Array[] = []
-      const end = Math.min(start + HASHED_TOGETHER, length)
-      for (let index = start; index < end; index++) {
-        const node = level.nodes[index]
-        if (node === undefined) continue
-        const path = level.paths[index] ?? ''
-        const encoding = encode(node)
-        // A longer node may have been stored there.
-        if (encoding === undefined) sink(path, null)
-        else {
-          nodes.push(node)
-          paths.push(path)
-          encodings.push(encoding)
-        }
-      }
-      const [first] = encodings
-      const hashes = first !== undefined && encodings.length === 1 ? [keccak256(first)] : keccak256Many(encodings)
-      for (let index = 0; index < nodes.length; index++) {
-        const [node, encoding, hash] = [nodes[index], encodings[index], hashes[index]]
-        if (node === undefined || encoding === undefined || hash === undefined) continue
-        node.ref = hash
-        sink(paths[index] ?? '', encoding)
-      }
+  private hashLevel(level: readonly Place[], sink: NodeSink): void {
+    const encoded: (Place & { encoding: Uint8Array })[] = []
+    for (const { node, path } of level) {
+      const encoding = encode(node)
+      if (encoding !== undefined) encoded.push({ node, path, encoding })
+      // A longer node may have been stored there.
+      else sink(path, null)
+    }
+    const hashes = keccak256Many(encoded.map(({ encoding }) => encoding))
+    for (const [index, { node, path, encoding }] of encoded.entries()) {
+      node.ref = hashes[index] ?? null
+      sink(path, encoding)
     }
   }
 
@@ -286,9 +260,10 @@ export class Trie {
   }
 }
 
-interface Level {
-  nodes: LoadedNode[]
-  paths: NodePath[]
+/** A node and the path to it. */
+interface Place {
+  node: LoadedNode
+  path: NodePath
 }
 
 const NIBBLES = Array.from({ length: 16 }, (_, nibble) => String.fromCharCode(nibble))
