@@ -1,6 +1,6 @@
-import { bigIntToMinimalBytes, pooledCopy } from '../../lib/bytes.ts'
+import { pooledCopy } from '../../lib/bytes.ts'
 import { fromHex } from '../../lib/hex.ts'
-import { decodeRlp, rlpBigInt, rlpBytes, rlpList } from '../../lib/rlp.ts'
+import { decodeRlp, encodeRlpBriefly, rlpBigInt, rlpBytes, rlpList } from '../../lib/rlp.ts'
 import { EMPTY_TRIE_ROOT } from '../../rollup/protocol/constants.ts'
 
 /** An account as stored in the state trie. Never changed in place. */
@@ -16,32 +16,8 @@ export const EMPTY_STORAGE_ROOT = fromHex(EMPTY_TRIE_ROOT)
 export const EMPTY_CODE_HASH = fromHex('0xc5d2460186f7233c927e7db2dcc703c0e500b653ca82273b7bfad8045d85a470')
 
 export function encodeAccount({ nonce, balance, storageRoot, codeHash }: AccountRecord): Uint8Array {
-  // The two hashes alone are longer than 55 bytes, so the list header has a length byte.
-  let end = writeInteger(writeInteger(2, nonce), balance)
-  end = writeHash(writeHash(end, storageRoot), codeHash)
-  scratch[0] = 0xf8
-  scratch[1] = end - 2
-  return pooledCopy(scratch, 0, end)
-}
-
-/** Buffer for encoding: two header bytes and four items of at most 33 bytes. */
-const scratch = new Uint8Array(134)
-
-function writeHash(offset: number, hash: Uint8Array): number {
-  scratch[offset] = 0xa0
-  scratch.set(hash, offset + 1)
-  return offset + 33
-}
-
-function writeInteger(offset: number, value: bigint): number {
-  if (value > 0n && value < 0x80n) {
-    scratch[offset] = Number(value)
-    return offset + 1
-  }
-  const bytes = bigIntToMinimalBytes(value)
-  scratch[offset] = 0x80 + bytes.length
-  scratch.set(bytes, offset + 1)
-  return offset + 1 + bytes.length
+  const encoding = encodeRlpBriefly([nonce, balance, storageRoot, codeHash])
+  return pooledCopy(encoding, 0, encoding.length)
 }
 
 /** Throws DecodeError. */

@@ -1,6 +1,6 @@
 import { EMPTY_BYTES, pooledCopy } from '../../lib/bytes.ts'
 import { DecodeError } from '../../lib/errors.ts'
-import { readRlpHeader } from '../../lib/rlp.ts'
+import { decodeRlp, encodeRlpBriefly, type RlpInput, readRlpHeader } from '../../lib/rlp.ts'
 
 // Nodes of a Merkle Patricia trie. All its keys have the same length (64 nibbles in state and storage tries), so
 // branches never have a value. A node's `ref` is the part that its parent embeds: the 32-byte hash, or the node's
@@ -77,6 +77,10 @@ export class BranchNode {
     return child
   }
 
+  allChildren(): (TrieNode | null)[] {
+    return Array.from(this.children, (_, index) => this.child(index))
+  }
+
   setChild(index: number, child: TrieNode | null): void {
     this.children[index] = child
     this.changed |= 1 << index
@@ -111,17 +115,34 @@ const HASH_BYTES = 32
 export type TrieNode = LeafNode | ExtensionNode | BranchNode | HashNode
 export type LoadedNode = LeafNode | ExtensionNode | BranchNode
 
-/** Buffer for encoding. A branch of 16 hashes takes 532 bytes. */
-const scratch = new Uint8Array(1024)
-
 /** RLP of a node. All its children must have a `ref`. Callers must not change the result. */
 export function encodeNode(node: LoadedNode): Uint8Array {
-  if (node.kind === 'branch') return replaceHashes(node) ?? encodeBranch(node)
-  if (node.kind === 'extension') {
-    return finishList(writeRef(writeCompactKey(3, node.key, false), requireRef(node.child)))
-  }
-  if (node.value.length > 900) throw new RangeError(`trie value of ${node.value.length} bytes`)
-  return finishList(writeString(writeCompactKey(3, node.key, true), node.value))
+  if (node.kind === 'leaf') return encodeList([compactKey(node.key, true), node.value])
+  if (node.kind === 'extension') return encodeList([compactKey(node.key, false), itemOf(node.child)])
+  return replaceHashes(node) ?? encodeList([...node.allChildren().map(itemOf), EMPTY_BYTES])
+}
+
+/** In pooled memory, because there are many nodes. */
+function encodeList(items: readonly RlpInput[]): Uint8Array {
+  const encoding = encodeRlpBriefly(items)
+  return pooledCopy(encoding, 0, encoding.length)
+}
+
+/** The part of a child that its parent embeds. Throws if the child is not hashed. */
+function itemOf(child: TrieNode | null): RlpInput {
+  if (child === null) return EMPTY_BYTES
+  const ref = requireRef(child)
+  return ref.length === HASH_BYTES ? ref : decodeRlp(ref)
+}
+
+/** Yellow Paper appendix C: hex-prefix encoding. */
+function compactKey(nibbles: Uint8Array, isLeaf: boolean): Uint8Array {
+  const { length } = nibbles
+  const odd = length & 1
+  const compact = new Uint8Array((length >> 1) + 1)
+  compact[0] = (isLeaf ? 0x20 : 0) | (odd === 1 ? 0x10 | (nibbles[0] ?? 0) : 0)
+  for (let i = odd; i < length; i += 2) compact[(i >> 1) + 1] = ((nibbles[i] ?? 0) << 4) | (nibbles[i + 1] ?? 0)
+  return compact
 }
 
 /**
@@ -147,78 +168,10 @@ function replaceHashes(node: BranchNode): Uint8Array | undefined {
   return result
 }
 
-function encodeBranch(node: BranchNode): Uint8Array {
-  let end = 3
-  for (let index = 0; index < CHILDREN; index++) {
-    const child = node.child(index)
-    end = child === null ? writeByte(end, EMPTY_ITEM) : writeRef(end, requireRef(child))
-  }
-  return finishList(writeByte(end, EMPTY_ITEM))
-}
-
 /** Throws if the node is not hashed. */
 export function requireRef(node: TrieNode): Uint8Array {
   if (node.ref === null) throw new Error('trie node is not hashed')
   return node.ref
-}
-
-function writeByte(offset: number, byte: number): number {
-  scratch[offset] = byte
-  return offset + 1
-}
-
-function writeRef(offset: number, ref: Uint8Array): number {
-  if (ref.length === 32) return writeString(offset, ref)
-  scratch.set(ref, offset)
-  return offset + ref.length
-}
-
-function writeString(offset: number, bytes: Uint8Array): number {
-  const { length } = bytes
-  let start = offset
-  if (length !== 1 || (bytes[0] ?? 0) >= 0x80) {
-    if (length < 56) scratch[start++] = 0x80 + length
-    else if (length < 256) {
-      scratch[start++] = 0xb8
-      scratch[start++] = length
-    } else {
-      scratch[start++] = 0xb9
-      scratch[start++] = length >> 8
-      scratch[start++] = length & 0xff
-    }
-  }
-  scratch.set(bytes, start)
-  return start + length
-}
-
-/** The list header goes into the three bytes before the payload. */
-function finishList(end: number): Uint8Array {
-  const length = end - 3
-  let start = 3
-  if (length < 56) scratch[--start] = 0xc0 + length
-  else if (length < 256) {
-    scratch[--start] = length
-    scratch[--start] = 0xf8
-  } else {
-    scratch[--start] = length & 0xff
-    scratch[--start] = length >> 8
-    scratch[--start] = 0xf9
-  }
-  return pooledCopy(scratch, start, end)
-}
-
-/**
- * Yellow Paper appendix C: hex-prefix encoding of at most 64 nibbles. A single byte is below 0x80 and has no RLP
- * prefix.
- */
-function writeCompactKey(offset: number, nibbles: Uint8Array, isLeaf: boolean): number {
-  const { length } = nibbles
-  const odd = length & 1
-  let at = offset
-  if (length > 1) scratch[at++] = 0x81 + (length >> 1)
-  scratch[at++] = (isLeaf ? 0x20 : 0) | (odd === 1 ? 0x10 | (nibbles[0] ?? 0) : 0)
-  for (let i = odd; i < length; i += 2) scratch[at++] = ((nibbles[i] ?? 0) << 4) | (nibbles[i + 1] ?? 0)
-  return at
 }
 
 /** Decodes a node, which may keep `encoding`. The caller sets `ref`. Throws DecodeError. */

@@ -1,6 +1,7 @@
 import { bytesToText, concatBytes, EMPTY_BYTES, equalBytes } from '../../lib/bytes.ts'
 import { keccak256 } from '../../lib/hash.ts'
 import { fromHex, type Hex, toHex } from '../../lib/hex.ts'
+import { encodeRlp } from '../../lib/rlp.ts'
 import { EMPTY_TRIE_ROOT } from '../../rollup/protocol/constants.ts'
 import { type AccountRecord, EMPTY_CODE_HASH, EMPTY_STORAGE_ROOT, encodeAccount, isEmptyAccount } from './account.ts'
 import type { StateSource } from './stateDatabase.ts'
@@ -277,7 +278,7 @@ export class WorldState {
         for (const slot of storage.dirty.keys()) {
           const value = storage.slots.get(slot) ?? EMPTY_BYTES
           const slotHash = this.source.hashKey(slot)
-          const leaf = value.length === 0 ? null : encodeSlotValue(value)
+          const leaf = value.length === 0 ? null : encodeRlp(value)
           if (leaf === null) trie.delete(slotHash)
           else trie.put(slotHash, leaf)
           writes.set(slotKey(key, slotHash), leaf)
@@ -316,10 +317,4 @@ const EMPTY_ACCOUNT: AccountRecord = {
   balance: 0n,
   storageRoot: EMPTY_STORAGE_ROOT,
   codeHash: EMPTY_CODE_HASH,
-}
-
-/** RLP of a byte string of 1 to 32 bytes. */
-function encodeSlotValue(value: Uint8Array): Uint8Array {
-  if (value.length === 1 && (value[0] ?? 0) < 0x80) return value
-  return concatBytes(Uint8Array.of(0x80 + value.length), value)
 }

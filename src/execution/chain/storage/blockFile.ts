@@ -1,3 +1,4 @@
+import { EMPTY_BYTES } from '../../../lib/bytes.ts'
 import { DecodeError } from '../../../lib/errors.ts'
 import { decodeRlp, encodeRlp, rlpList } from '../../../lib/rlp.ts'
 import type { PayloadEnvelope } from '../../../rollup/protocol/types.ts'
@@ -15,24 +16,23 @@ const MAX_BLOCK_BYTES = 256 * 1024 * 1024
  * ends within a list.
  */
 export async function* rlpLists(chunks: AsyncIterable<Uint8Array>): AsyncGenerator<Uint8Array> {
-  let pending: Uint8Array[] = []
+  const pending: Uint8Array[] = []
   let held = 0
   let position = 0
   /** Length of the first pending list. Undefined until its header was read. */
   let wanted: number | undefined
+  const joined = (): Uint8Array => {
+    if (pending.length > 1) pending.splice(0, pending.length, Buffer.concat(pending))
+    return pending[0] ?? EMPTY_BYTES
+  }
   for await (const chunk of chunks) {
     pending.push(chunk)
     held += chunk.length
-    for (;;) {
-      if (wanted === undefined || held < wanted) {
-        if (wanted !== undefined || held === 0) break
-        if (pending.length > 1) pending = [Buffer.concat(pending)]
-        wanted = listBytes(pending[0] ?? chunk, position)
-        if (wanted === undefined || held < wanted) break
-      }
-      const all = pending.length === 1 ? (pending[0] ?? chunk) : Buffer.concat(pending)
-      yield all.subarray(0, wanted)
-      pending = [all.subarray(wanted)]
+    while (held > 0) {
+      wanted ??= listBytes(joined(), position)
+      if (wanted === undefined || held < wanted) break
+      yield joined().subarray(0, wanted)
+      pending.splice(0, 1, joined().subarray(wanted))
       held -= wanted
       position += wanted
       wanted = undefined

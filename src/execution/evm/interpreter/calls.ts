@@ -6,7 +6,7 @@ import { createAddress } from '../../tx/createAddress.ts'
 import { isDelegation } from '../delegation.ts'
 import { MAX_INIT_CODE_BYTES } from '../intrinsicGas.ts'
 import type { Start } from './frame.ts'
-import { type Frame, fail } from './frame.ts'
+import { type Frame, fail, failed } from './frame.ts'
 import {
   CALL_STIPEND,
   CALL_VALUE_GAS,
@@ -250,9 +250,4 @@ function isEmpty(host: Host, address: Hex): boolean {
 
 function canPay(frame: Frame, host: Host, value: Word): boolean {
   return value === 0 || host.world.balance(frame.address) >= BigInt(value)
-}
-
-function failed(frame: Frame, failure: Parameters<typeof fail>[1]): 'failed' {
-  fail(frame, failure)
-  return 'failed'
 }

@@ -26,6 +26,11 @@ export function fail(frame: Frame, failure: Failure): false {
   return false
 }
 
+export function failed(frame: Frame, failure: Failure): 'failed' {
+  frame.failure = failure
+  return 'failed'
+}
+
 export interface FrameInput {
   program: Program
   address: Hex
@@ -164,9 +169,9 @@ export class Frame {
     this.view = view
   }
 
-  /** Pays for memory and expands it. False if the gas is not enough. */
-  expand(offset: Word, size: Word): boolean {
-    const gas = this.expansionGas(offset, size)
+  /** Pays for memory and for `more`, and expands the memory. False if the gas is not enough. */
+  expand(offset: Word, size: Word, more = 0): boolean {
+    const gas = this.expansionGas(offset, size) + more
     if (gas > this.gas) return false
     this.gas -= gas
     this.grow(offset, size)

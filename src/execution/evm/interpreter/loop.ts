@@ -1,5 +1,5 @@
 import { keccak256 } from '../../../lib/hash.ts'
-import { type Failure, type Frame, fail } from './frame.ts'
+import { type Frame, failed } from './frame.ts'
 import { MAX_STACK } from './frameBuffers.ts'
 import { COPY_WORD_GAS, EXP_BYTE_GAS, KECCAK_WORD_GAS } from './gas.ts'
 import { slotNames } from './hexNames.ts'
@@ -309,9 +309,4 @@ export function runLoop(frame: Frame, host: Host): Exit {
     }
   }
   return 'done'
-}
-
-function failed(frame: Frame, failure: Failure): 'failed' {
-  fail(frame, failure)
-  return 'failed'
 }

@@ -76,23 +76,16 @@ export function account(frame: Frame, host: Host, opcode: number, word: Word): b
 
 /** Pays for memory and for each word of data, and expands the memory. */
 export function payForCopy(frame: Frame, offset: Word, size: Word, wordGas: number): boolean {
-  if (typeof size === 'bigint') return fail(frame, 'OUT_OF_GAS')
-  const gas = frame.expansionGas(offset, size) + wordGas * Math.ceil(size / 32)
-  if (gas > frame.gas) return fail(frame, 'OUT_OF_GAS')
-  frame.gas -= gas
-  frame.grow(offset, size)
-  return true
+  const isPaid = typeof size === 'number' && frame.expand(offset, size, wordGas * Math.ceil(size / 32))
+  return isPaid || fail(frame, 'OUT_OF_GAS')
 }
 
 export function log(frame: Frame, { substate, tracer }: Host, topicCount: number): boolean {
   if (frame.isStatic) return fail(frame, 'STATIC_STATE_CHANGE')
   const offset = frame.pop()
   const size = frame.pop()
-  if (typeof size === 'bigint') return fail(frame, 'OUT_OF_GAS')
-  const gas = frame.expansionGas(offset, size) + LOG_DATA_GAS * size
-  if (gas > frame.gas) return fail(frame, 'OUT_OF_GAS')
-  frame.gas -= gas
-  frame.grow(offset, size)
+  const isPaid = typeof size === 'number' && frame.expand(offset, size, LOG_DATA_GAS * size)
+  if (!isPaid) return fail(frame, 'OUT_OF_GAS')
   const topics: Hex[] = []
   for (let i = 0; i < topicCount; i++) topics.push(wordToSlot(frame.pop()))
   const entry = { address: frame.address, topics, data: frame.slice(offset, size) }
