@@ -86,7 +86,7 @@ function attributesOn(parent: { number: number; timestamp: number }, transaction
 async function build(chain: Chain, transactions: readonly Uint8Array[]): Promise<BuiltBlock> {
   const parent = chain.head()
   const attributes = attributesOn(parent, transactions)
-  const job = await chain.startBuild({ parentHash: parent.hash, version: 3, attributes })
+  const job = await chain.startBuild({ parentHash: parent.hash, attributes })
   return job.seal()
 }
 

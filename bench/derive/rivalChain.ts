@@ -138,7 +138,7 @@ async function sequence({
         attributes.transactions.push(signTransaction(key, { chainId: config.l2ChainId, nonce: nonce++, value: 1n }).raw)
       }
       all.push(attributes)
-      const job = await execution.chain.startBuild({ parentHash: parent.hash, attributes, version: 3 })
+      const job = await execution.chain.startBuild({ parentHash: parent.hash, attributes })
       const { envelope } = await job.seal()
       const status = await execution.chain.importPayload(envelope)
       if (status.status !== 'VALID') throw new Error(`block ${parent.number + 1} is ${status.status}`)

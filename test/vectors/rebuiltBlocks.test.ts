@@ -90,7 +90,6 @@ describe.each(NAMES)('%s', (name) => {
   const derived = (envelope: PayloadEnvelope): BuildRequest => ({
     parentHash: envelope.payload.parentHash,
     attributes: attributesOf(envelope),
-    version: 3,
   })
 
   it('every block built from derived attributes has the recorded hash', async () => {

@@ -95,7 +95,6 @@ function scene(
   }
   const start = () =>
     OpBuildJob.start(modules, {
-      payloadId: '0x0300000000000000',
       parent,
       attributes: {
         timestamp: 1000,

@@ -33,7 +33,6 @@ export interface BuildModules {
 }
 
 export interface BuildOptions {
-  payloadId: Hex
   parent: BlockHeader
   attributes: PayloadAttributes
   /** From Lagoon on, if the pool is used: the block refunds accesses that it warmed for its own transactions. */
@@ -50,9 +49,6 @@ class BlockIsDue extends Error {}
 
 /** A block under construction: forced transactions first, then pool transactions, until it is sealed. */
 export class OpBuildJob implements BuildJob {
-  readonly payloadId: Hex
-  readonly parentHash: Hex
-  readonly timestamp: number
   private readonly modules: BuildModules
   private readonly options: BuildOptions
   private readonly execution: BlockExecution
@@ -71,9 +67,6 @@ export class OpBuildJob implements BuildJob {
   private constructor(modules: BuildModules, options: BuildOptions) {
     const { config } = modules.evm
     const { parent, attributes } = options
-    this.payloadId = options.payloadId
-    this.parentHash = parent.hash
-    this.timestamp = attributes.timestamp
     this.modules = modules
     this.options = options
     this.extraData = extraDataOf(attributes, config)
@@ -249,7 +242,7 @@ export class OpBuildJob implements BuildJob {
       const { options, extraData, transactions } = this
       const { parentBeaconBlockRoot } = options.attributes
       const header = headerOf(this.execution.env.block, result, {
-        parentHash: this.parentHash,
+        parentHash: options.parent.hash,
         parentBeaconBlockRoot,
         extraData,
         transactions,

@@ -13,10 +13,6 @@ export interface BuiltBlock {
 
 /** A block under construction. Without `noTxPool` it adds pool transactions until it is sealed. */
 export interface BuildJob {
-  /** 8 bytes; the first byte is the payload version. */
-  payloadId: Hex
-  parentHash: Hex
-  timestamp: number
   /**
    * Stops adding transactions and resolves with the block. Later calls give the same block. Rejects if the build
    * failed.
@@ -28,8 +24,6 @@ export interface BuildJob {
 export interface BuildRequest {
   parentHash: Hex
   attributes: PayloadAttributes
-  /** Engine API version of the payload: 2 (Bedrock…Delta), 3 (Ecotone), 4 (Isthmus). */
-  version: 1 | 2 | 3 | 4
   /** Undefined, or with `noTxPool`: forced transactions only. */
   txSource?: TxSource | undefined
   /**

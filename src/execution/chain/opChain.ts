@@ -3,7 +3,6 @@ import { DeviumError, UsageError } from '../../lib/errors.ts'
 import type { Logger } from '../../lib/logger.ts'
 import { createSemaphore } from '../../lib/semaphore.ts'
 import { whenAborted } from '../../lib/untilAborted.ts'
-import { payloadId } from '../../rollup/protocol/index.ts'
 import { type PayloadEnvelope, ZERO_HASH } from '../../rollup/protocol/types.ts'
 import { OpBuildJob } from '../block/buildJob.ts'
 import type { FeeSchedule } from '../block/executeTransaction.ts'
@@ -236,12 +235,7 @@ class OpChain extends ChainView {
         txSource,
         onBuilt: (built, result) => this.importer.keepBuilt(built, result),
       },
-      {
-        payloadId: payloadId(parent.hash, attributes, request.version === 4 ? 3 : request.version),
-        parent,
-        attributes,
-        refundsWarming,
-      },
+      { parent, attributes, refundsWarming },
     )
   }
 

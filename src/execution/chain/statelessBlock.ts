@@ -82,7 +82,7 @@ export async function executeStateless({
       txSource: undefined,
       onBuilt: () => {},
     },
-    { payloadId: '0x0000000000000000', parent, attributes, refundsWarming: false },
+    { parent, attributes, refundsWarming: false },
   )
   return job.seal()
 }

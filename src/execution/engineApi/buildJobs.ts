@@ -41,13 +41,12 @@ export class BuildJobs {
   }
 
   /** The finished block; undefined for an unknown id. If building failed, rejects and removes the id. */
-  async take(id: Hex): Promise<{ job: BuildJob; built: BuiltBlock } | undefined> {
+  async take(id: Hex): Promise<BuiltBlock | undefined> {
     const tracked = this.jobs.get(id)
     if (tracked === undefined) return undefined
     tracked.cancelTimer()
     try {
-      const job = await tracked.job
-      return { job, built: await job.seal() }
+      return await (await tracked.job).seal()
     } catch (error) {
       this.jobs.delete(id)
       throw error

@@ -79,7 +79,6 @@ export function createEngineMethods(
         chain.startBuild({
           parentHash,
           attributes,
-          version: chain.isForkActive('isthmus', attributes.timestamp) ? 4 : version,
           ...(attributes.noTxPool ? {} : { txSource: pool }),
           refundsWarming: sdm.isOn,
         }),
@@ -139,10 +138,10 @@ export function createEngineMethods(
     method([payloadIdParam], async ([id]) => {
       const idVersion = Number.parseInt(id.slice(2, 4), 16)
       if (!PAYLOAD_ID_VERSIONS[version].includes(idVersion)) throw engineError('unsupportedFork')
-      const taken = await jobs.take(id)
-      if (taken === undefined) throw engineError('unknownPayload')
-      checkGetPayload(version, taken.job.timestamp, chain)
-      return formatBuilt(version, taken.built)
+      const built = await jobs.take(id)
+      if (built === undefined) throw engineError('unknownPayload')
+      checkGetPayload(version, built.block.header.timestamp, chain)
+      return formatBuilt(version, built)
     })
 
   const methods: MethodTable = {

@@ -1,25 +1,16 @@
 import type { RpcClient } from '../../jsonRpc/client.ts'
 import type { RpcHandler } from '../../jsonRpc/server.ts'
 import type { Clock } from '../../lib/clock.ts'
-import type { Hex } from '../../lib/hex.ts'
 import type { Logger } from '../../lib/logger.ts'
-import type { DaSizeLimits } from '../chain/building.ts'
 import type { Chain } from '../chain/opChain.ts'
-import type { SignedTransaction } from '../primitives/block.ts'
 import type { SdmOptIn } from '../sdmOptIn.ts'
-import type { SenderContent } from '../txPool/index.ts'
+import type { TxPool } from '../txPool/txPool.ts'
 
 /** The part of the transaction pool that wallets use. */
-export interface RpcPool {
-  add(transaction: SignedTransaction): Promise<void>
-  get(hash: Hex): SignedTransaction | undefined
-  nextNonce(sender: Hex): number | undefined
-  status(): { pending: number; queued: number }
-  content(sender: Hex): SenderContent
-  senderAddresses(): Hex[]
-  onAdded(listener: (transaction: SignedTransaction) => void): () => void
-  setMaxDaSize(limits: DaSizeLimits): void
-}
+export type RpcPool = Pick<
+  TxPool,
+  'add' | 'get' | 'nextNonce' | 'status' | 'content' | 'senderAddresses' | 'onAdded' | 'setMaxDaSize'
+>
 
 export interface RpcModules {
   chain: Chain

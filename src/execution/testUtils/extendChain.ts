@@ -40,7 +40,6 @@ export async function extendChain(
   }
   const job = await chain.startBuild({
     parentHash,
-    version: 3,
     attributes: {
       timestamp,
       prevRandao: ZERO_HASH,

@@ -1,11 +1,11 @@
-import { concatBytes, EMPTY_BYTES, equalBytes } from '../../lib/bytes.ts'
-import { keccak256 } from '../../lib/hash.ts'
+import { EMPTY_BYTES, equalBytes } from '../../lib/bytes.ts'
 import { fromHex, type Hex, toHex, toQuantity } from '../../lib/hex.ts'
 import { BASE_FEE_VAULT_ADDRESS } from '../../rollup/protocol/constants.ts'
 import { isDelegation } from '../evm/delegation.ts'
+import { create2Address } from '../evm/interpreter/calls.ts'
 import type { Frame } from '../evm/interpreter/frame.ts'
 import { opcodeName } from '../evm/interpreter/opcodeTable.ts'
-import { type Word, wordToAddress, wordToBytes, wordToSlot } from '../evm/interpreter/word.ts'
+import { type Word, wordToAddress, wordToSlot } from '../evm/interpreter/word.ts'
 import type { Environment } from '../evm/runMessage.ts'
 import { storageWord } from '../evm/storageWord.ts'
 import { EMPTY_CODE_HASH } from '../state/account.ts'
@@ -107,8 +107,7 @@ export class PrestateTracer implements TransactionTracer {
         if (sp < 4) break
         const start = Number(operand(2))
         const code = memoryAt(frame, start, start + Number(operand(3)))
-        const preimage = concatBytes(Uint8Array.of(0xff), fromHex(address), wordToBytes(operand(4)), keccak256(code))
-        this.noteCreation(toHex(keccak256(preimage).subarray(12)))
+        this.noteCreation(create2Address(fromHex(address), operand(4), code))
       }
     }
   }

@@ -3,7 +3,6 @@ import { dirname } from 'node:path'
 import { concatBytes } from '../../lib/bytes.ts'
 import type { Clock } from '../../lib/clock.ts'
 import { describeError, isErrno } from '../../lib/errors.ts'
-import type { Hex } from '../../lib/hex.ts'
 import type { Logger } from '../../lib/logger.ts'
 import { makeDirectory } from '../../lib/makeDirectory.ts'
 import { encodeRlp, readRlpHeader } from '../../lib/rlp.ts'
@@ -11,15 +10,10 @@ import { createSemaphore } from '../../lib/semaphore.ts'
 import { yieldToLoop } from '../../lib/yieldToLoop.ts'
 import { decodeSignedTransaction } from '../../rollup/protocol/index.ts'
 import type { SignedTransaction } from '../primitives/block.ts'
-import type { SenderContent } from './txPool.ts'
+import type { TxPool } from './txPool.ts'
 
 /** The part of the pool that the journal uses. */
-export interface JournaledPool {
-  add(transaction: SignedTransaction): Promise<void>
-  content(sender: Hex): SenderContent
-  senderAddresses(): Hex[]
-  onTaken(listener: (transaction: SignedTransaction) => void): () => void
-}
+export type JournaledPool = Pick<TxPool, 'add' | 'content' | 'senderAddresses' | 'onTaken'>
 
 export interface PoolJournalOptions {
   path: string

@@ -201,7 +201,7 @@ function create(frame: Frame, caller: Caller, opcode: number): Start | 'failed' 
 }
 
 /** EIP-1014. */
-function create2Address(creator: Uint8Array, salt: Word, initCode: Uint8Array): Hex {
+export function create2Address(creator: Uint8Array, salt: Word, initCode: Uint8Array): Hex {
   const preimage = concatBytes(Uint8Array.of(0xff), creator, wordToBytes(salt), keccak256(initCode))
   return toHex(keccak256(preimage).subarray(12))
 }
