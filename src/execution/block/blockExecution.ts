@@ -229,7 +229,7 @@ export class BlockExecution {
   /** The parameters are those at the first transaction after the deposits. */
   private feeSchedule(): FeeSchedule {
     const { world, block } = this.env
-    this.fees ??= createFeeSchedule(world, this.config, block.rules, block.timestamp)
+    this.fees ??= createFeeSchedule(world, this.config, block.timestamp)
     return this.fees
   }
 

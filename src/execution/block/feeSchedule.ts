@@ -1,5 +1,5 @@
 import { daFootprint, type L1FeeParams, l1DataFee, l1FeeRulesAt, operatorFee } from '../../rollup/protocol/fees/fees.ts'
-import type { ChainConfig } from '../config/chainConfig.ts'
+import { type ChainConfig, rulesAt } from '../config/chainConfig.ts'
 import type { L1FeeFields } from '../primitives/block.ts'
 import type { WorldState } from '../state/worldState.ts'
 import { fjordFeeOf } from '../tx/dataSize.ts'
@@ -9,12 +9,8 @@ import { readFeeParameters } from './feeParameters.ts'
 type Forks = Pick<ChainConfig, 'forks'>
 
 /** Fees of a block's transactions, with the L1Block contract's parameters in this state. */
-export function createFeeSchedule(
-  world: WorldState,
-  config: Forks,
-  rules: { ecotone: boolean; isthmus: boolean; jovian: boolean },
-  timestamp: number,
-): FeeSchedule {
+export function createFeeSchedule(world: WorldState, config: Forks, timestamp: number): FeeSchedule {
+  const rules = rulesAt(config, timestamp)
   const params = readFeeParameters(world, rules)
   const formula = l1FeeRulesAt(config, timestamp, params)
   const operator = { scalar: params.operatorFeeScalar, constant: params.operatorFeeConstant, jovian: rules.jovian }

@@ -9,7 +9,7 @@ import type { FeeSchedule } from '../block/executeTransaction.ts'
 import { createFeeSchedule } from '../block/feeSchedule.ts'
 import { SlowTransactions } from '../block/slowTransactions.ts'
 import type { ChainConfig } from '../config/chainConfig.ts'
-import { parseChainConfig, rulesAt } from '../config/chainConfig.ts'
+import { parseChainConfig } from '../config/chainConfig.ts'
 import { ChainError } from '../errors.ts'
 import { loadCurves } from '../evm/precompiles/index.ts'
 import type { BlockHeader } from '../primitives/block.ts'
@@ -242,7 +242,7 @@ class OpChain extends ChainView {
   /** L1 and operator fees after the head block. */
   async l1Fees(): Promise<FeeSchedule> {
     const head = this.head()
-    return createFeeSchedule(this.worldAt(head), this.config, rulesAt(this.config, head.timestamp), head.timestamp)
+    return createFeeSchedule(this.worldAt(head), this.config, head.timestamp)
   }
 
   /** Called for each block that `importPayload` executed. Not called for known blocks or blocks built here. */

@@ -128,6 +128,7 @@ export class OpEvm {
     return {
       world: this.modules.world,
       substate: this.substate,
+      rules,
       table: this.opcodes,
       tracer: this.tracer,
       origin: wordOf(from),
@@ -141,9 +142,6 @@ export class OpEvm {
       // Specs, ecotone/exec-engine.
       blobBaseFee: toWord(block.blobBaseFee ?? 1n),
       chainId: toWord(block.chainId),
-      limitsInitCode: rules.canyon,
-      keepsContracts: rules.ecotone,
-      followsDelegations: rules.isthmus,
       blockHash: (wanted) =>
         typeof wanted === 'bigint' || wanted >= number || wanted < number - 256 ? 0 : this.hashOfAncestor(wanted),
     }

@@ -192,7 +192,7 @@ async function executeCall(simulation: Simulation, env: Environment, request: Ca
     world.addBalance(BASE_FEE_VAULT_ADDRESS, gasUsed * block.baseFee)
     if (block.rules.isthmus) {
       // geth charges no operator fee for the gas limit, but returns the part for unused gas.
-      const { operatorFee } = createFeeSchedule(world, simulation.evm.config, block.rules, block.timestamp)
+      const { operatorFee } = createFeeSchedule(world, simulation.evm.config, block.timestamp)
       world.addBalance(from, operatorFee(gas) - operatorFee(gasUsed))
       world.addBalance(OPERATOR_FEE_VAULT_ADDRESS, operatorFee(gasUsed))
     }

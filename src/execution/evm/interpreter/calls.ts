@@ -82,13 +82,12 @@ export function runCallOpcode(frame: Frame, caller: Caller): Start | 'done' | 'f
   const opcode = frame.program.code[frame.pc] ?? 0
   frame.pc++
   if (opcode === CREATE || opcode === CREATE2) return create(frame, caller, opcode)
-  if (opcode === CALL || opcode === CALLCODE || opcode === DELEGATECALL || opcode === STATICCALL) {
-    return call(frame, caller, opcode)
-  }
+  const kind = CALL_KINDS[opcode]
+  if (kind !== undefined) return call(frame, caller, opcode, kind)
   return selfdestruct(frame, caller.host) ? 'done' : 'failed'
 }
 
-function call(frame: Frame, caller: Caller, opcode: number): Start | 'failed' {
+function call(frame: Frame, caller: Caller, opcode: number, kind: MessageKind): Start | 'failed' {
   const { host } = caller
   const requested = frame.pop()
   const target = frame.pop()
@@ -126,7 +125,7 @@ function call(frame: Frame, caller: Caller, opcode: number): Start | 'failed' {
   const isDelegate = opcode === DELEGATECALL
   const keepsStorage = isDelegate || opcode === CALLCODE
   const input: CallInput = {
-    kind: CALL_KINDS[opcode] ?? 'CALL',
+    kind,
     codeAddress: address,
     address: keepsStorage ? frame.address : address,
     caller: isDelegate ? frame.caller : frame.address,
@@ -175,8 +174,8 @@ function create(frame: Frame, caller: Caller, opcode: number): Start | 'failed' 
   const salt = opcode === CREATE2 ? frame.pop() : undefined
   if (frame.isStatic) return failed(frame, 'STATIC_STATE_CHANGE')
   if (typeof size === 'bigint') return failed(frame, 'OUT_OF_GAS')
-  if (host.limitsInitCode && size > MAX_INIT_CODE_BYTES) return failed(frame, 'INITCODE_SIZE')
-  const wordGas = (host.limitsInitCode ? INIT_CODE_WORD_GAS : 0) + (salt === undefined ? 0 : KECCAK_WORD_GAS)
+  if (host.rules.canyon && size > MAX_INIT_CODE_BYTES) return failed(frame, 'INITCODE_SIZE')
+  const wordGas = (host.rules.canyon ? INIT_CODE_WORD_GAS : 0) + (salt === undefined ? 0 : KECCAK_WORD_GAS)
   const gas = frame.expansionGas(offset, size) + wordGas * Math.ceil(size / 32)
   if (gas > frame.gas) return failed(frame, 'OUT_OF_GAS')
   frame.gas -= gas
@@ -227,7 +226,7 @@ function selfdestruct(frame: Frame, host: Host): boolean {
   })
   host.tracer?.onExit?.({ gasLeft: 0, output: EMPTY_BYTES })
   // EIP-6780: only a contract created in this transaction is deleted.
-  const goesAway = !host.keepsContracts || substate.created.has(frame.address)
+  const goesAway = !host.rules.ecotone || substate.created.has(frame.address)
   if (beneficiary !== frame.address) {
     world.addBalance(beneficiary, balance)
     world.addBalance(frame.address, -balance)
@@ -237,8 +236,8 @@ function selfdestruct(frame: Frame, host: Host): boolean {
 }
 
 /** EIP-7702: the address whose code the account runs instead of its own. */
-export function delegateOf({ world, followsDelegations }: Host, address: Hex): Hex | undefined {
-  if (!followsDelegations) return undefined
+export function delegateOf({ world, rules }: Host, address: Hex): Hex | undefined {
+  if (!rules.isthmus) return undefined
   const code = world.code(address)
   return isDelegation(code) ? addressNames.of(bytesToWord(code.subarray(3))) : undefined
 }

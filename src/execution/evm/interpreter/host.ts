@@ -1,3 +1,4 @@
+import type { Rules } from '../../config/chainConfig.ts'
 import type { WorldState } from '../../state/worldState.ts'
 import type { OpcodeTable } from './opcodeTable.ts'
 import type { Substate } from './substate.ts'
@@ -7,6 +8,7 @@ import type { Word } from './word.ts'
 export interface Host {
   world: WorldState
   substate: Substate
+  rules: Rules
   table: OpcodeTable
   origin: Word
   gasPrice: Word
@@ -18,12 +20,6 @@ export interface Host {
   baseFee: Word
   blobBaseFee: Word
   chainId: Word
-  /** EIP-3860 (Canyon). */
-  limitsInitCode: boolean
-  /** EIP-6780 (Ecotone). */
-  keepsContracts: boolean
-  /** EIP-7702 (Isthmus). */
-  followsDelegations: boolean
   /** Undefined costs nothing. */
   tracer: Tracer | undefined
   /** Hash of one of the last 256 blocks; 0 for any other number. */

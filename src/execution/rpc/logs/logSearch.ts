@@ -12,31 +12,22 @@ import { createBloomTest, type LogFilter, type LogPattern, matchesLog } from './
 
 type Receipts = Pick<ReadableChain, 'receipts'>
 
-/** Matching logs of one block, in order. */
-export async function logsOfBlock(
+/** Matching logs of one block, in order. Throws if the receipts were pruned: an answer without their logs would be wrong. */
+async function logsOfBlock(
   chain: Receipts,
   header: BlockHeader,
   pattern: LogPattern,
   removed = false,
 ): Promise<JsonRecord[]> {
+  const receipts = await chain.receipts(header.hash)
+  if (receipts === undefined) throw prunedHistory(`the receipts of block ${header.hash} were pruned`)
   const found: JsonRecord[] = []
-  for (const receipt of (await chain.receipts(header.hash)) ?? []) {
+  for (const receipt of receipts) {
     await yieldToLoop('answer')
     const origin = { ...receipt, blockTimestamp: header.timestamp }
     for (const log of receipt.logs) if (matchesLog(pattern, log)) found.push(formatLog(log, origin, removed))
   }
   return found
-}
-
-/** Throws if receipts were pruned: an answer without their logs would be wrong. */
-function keptReceipts(chain: Receipts): Receipts {
-  return {
-    async receipts(hash) {
-      const receipts = await chain.receipts(hash)
-      if (receipts === undefined) throw prunedHistory(`the receipts of block ${hash} were pruned`)
-      return receipts
-    },
-  }
 }
 
 /** Estimated characters of a log in an answer, without its data. */
@@ -54,12 +45,11 @@ export async function searchLogs(
   signal: AbortSignal,
 ): Promise<JsonRecord[]> {
   const mayMatch = createBloomTest(filter)
-  const kept = keptReceipts(chain)
   if (filter.blocks.kind === 'hash') {
     const header = await chain.headerByHash(filter.blocks.hash)
     if (header === undefined) throw serverError('unknown block')
     if (!mayMatch(header.logsBloom)) return []
-    return logsOfBlock(kept, header, filter)
+    return logsOfBlock(chain, header, filter)
   }
   const [from, to] = await readRange(chain, filter.blocks)
   if (to - from >= limits.maxLogRangeBlocks) {
@@ -73,7 +63,7 @@ export async function searchLogs(
     const header = await chain.headerByNumber(number)
     if (header === undefined) break
     if (mayMatch(header.logsBloom)) {
-      const logs = await logsOfBlock(kept, header, filter)
+      const logs = await logsOfBlock(chain, header, filter)
       for (const log of logs) characters += LOG_CHARACTERS + logDataCharacters(log)
       if (characters > limits.maxLogCharacters && number > from) {
         const advice = `blocks ${from} to ${number - 1} fit`

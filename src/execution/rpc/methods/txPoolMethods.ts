@@ -25,67 +25,57 @@ export function createTxPoolMethods({
 }: {
   pool: Pick<RpcPool, 'status' | 'content' | 'senderAddresses'>
 }): MethodTable {
-  const everyone = (show: Show, signal: AbortSignal) => new StreamedJson(writeSenders(pool, show, signal))
+  const everyone = (show: Show, signal: AbortSignal) => {
+    const senders = pool.senderAddresses().map((sender) => ({ sender, ...pool.content(sender) }))
+    const kinds = KINDS.map((kind) => {
+      const present = senders.filter(({ [kind]: transactions }) => transactions.length > 0)
+      return [kind, present.map(({ sender, [kind]: list }) => [checksumAddress(sender), list] as const)] as const
+    })
+    return new StreamedJson(
+      writeObject(kinds, (ofKind) => writeObject(ofKind, (list) => writeByNonce(list, show, signal))),
+    )
+  }
+  const oneSender = (sender: Hex, signal: AbortSignal) => {
+    const content = pool.content(sender)
+    const kinds = KINDS.map((kind) => [kind, content[kind]] as const)
+    return new StreamedJson(writeObject(kinds, (list) => writeByNonce(list, whole, signal)))
+  }
   return {
     txpool_status: method([], () => {
       const { pending, queued } = pool.status()
       return { pending: toQuantity(pending), queued: toQuantity(queued) }
     }),
     txpool_content: method([], (_, { signal }) => everyone(whole, signal)),
-    txpool_contentFrom: method(
-      [address],
-      ([sender], { signal }) => new StreamedJson(writeSender(pool, sender, signal)),
-    ),
+    txpool_contentFrom: method([address], ([sender], { signal }) => oneSender(sender, signal)),
     txpool_inspect: method([], (_, { signal }) => everyone(inShort, signal)),
   }
 }
 
-// Streams the pool's content at the start of the answer: a full pool gives 190 MB. Yields to the event loop between
-// transactions. Throws the signal's reason when it aborts.
+// The pool's content at the start of the answer is streamed: a full pool gives 190 MB.
 
-async function* writeSenders(
-  pool: Pick<RpcPool, 'content' | 'senderAddresses'>,
-  show: Show,
-  signal: AbortSignal,
-): AsyncGenerator<string> {
-  const senders = pool.senderAddresses().map((sender) => ({ sender, ...pool.content(sender) }))
-  let open = '{'
-  for (const kind of KINDS) {
-    yield `${open}"${kind}":`
-    let separator = '{'
-    for (const { sender, [kind]: transactions } of senders) {
-      if (transactions.length === 0) continue
-      yield `${separator}"${checksumAddress(sender)}":`
-      yield* writeByNonce(transactions, show, signal)
-      separator = ','
-    }
-    yield separator === '{' ? '{}' : '}'
-    open = ','
-  }
-  yield '}'
-}
-
-async function* writeSender(pool: Pick<RpcPool, 'content'>, sender: Hex, signal: AbortSignal): AsyncGenerator<string> {
-  const { pending, queued } = pool.content(sender)
-  yield '{"pending":'
-  yield* writeByNonce(pending, whole, signal)
-  yield ',"queued":'
-  yield* writeByNonce(queued, whole, signal)
-  yield '}'
-}
-
-async function* writeByNonce(
+/** Yields to the event loop between transactions. Throws the signal's reason when it aborts. */
+function writeByNonce(
   transactions: readonly SignedTransaction[],
   show: Show,
   signal: AbortSignal,
 ): AsyncGenerator<string> {
-  let separator = '{'
-  for (const transaction of transactions) {
+  const byNonce = transactions.map((transaction) => [transaction.nonce, transaction] as const)
+  return writeObject(byNonce, async function* (transaction) {
     await yieldToLoop('answer')
     signal.throwIfAborted()
-    yield `${separator}"${transaction.nonce}":`
     yield serialize(show(transaction))
-    separator = ','
+  })
+}
+
+async function* writeObject<T>(
+  members: readonly (readonly [name: string | number, value: T])[],
+  write: (value: T) => AsyncGenerator<string>,
+): AsyncGenerator<string> {
+  let before = '{'
+  for (const [name, value] of members) {
+    yield `${before}"${name}":`
+    yield* write(value)
+    before = ','
   }
-  yield separator === '{' ? '{}' : '}'
+  yield members.length === 0 ? '{}' : '}'
 }
