@@ -41,15 +41,16 @@ export interface Genesis {
   state: StateChanges
 }
 
-/** Called for each account when it is read, and again when it is in the state trie. */
-export type OnAccount = (what: 'read' | 'hashed', done: number, total: number) => void
+type StartProgress = (options: ProgressOptions) => Pick<Progress, 'advance' | 'end'>
+
+const silently: StartProgress = () => ({ advance() {}, end() {} })
 
 /** Builds the genesis block and its state from a geth genesis file. Throws UsageError with the invalid member. */
-export function readGenesis(json: unknown, onAccount: OnAccount = () => {}): Genesis {
+export function readGenesis(json: unknown, startProgress = silently): Genesis {
   try {
     const file = new JsonObjectReader(json, 'genesis.json')
     const config = parseChainConfig(file.raw('config'))
-    const state = allocate(file.raw('alloc'), onAccount)
+    const state = allocate(file.raw('alloc'), startProgress)
     return { config, header: genesisHeader(file, config, state), state: state.changes }
   } catch (error) {
     if (error instanceof DecodeError) throw new UsageError(error.message, { cause: error })
@@ -62,14 +63,15 @@ interface Allocation {
   messagePasserStorageRoot: Hex
 }
 
-function allocate(alloc: unknown, onAccount: OnAccount): Allocation {
+function allocate(alloc: unknown, startProgress: StartProgress): Allocation {
   if (!isObject(alloc)) {
     throw new UsageError('genesis.json: alloc: expected an object of accounts')
   }
   const world = new WorldState(new StateDatabase({ store: NO_STATE }).at(NO_STATE), EMPTY_TRIE_ROOT)
   const accounts = Object.entries(alloc)
+  const reading = startProgress({ what: 'Reading the genesis state', unit: 'accounts' })
   for (const [index, [key, value]] of accounts.entries()) {
-    onAccount('read', index + 1, accounts.length)
+    reading.advance(index + 1, { total: accounts.length })
     const path = `genesis.json: alloc.${key}`
     const address = normalizeHex(key.startsWith('0x') ? key : `0x${key}`, 20, path)
     const account = new JsonObjectReader(value, path)
@@ -84,7 +86,10 @@ function allocate(alloc: unknown, onAccount: OnAccount): Allocation {
       if (value.length > 0) world.putStorage(address, paddedWord(slot, `${path}.storage`), value)
     }
   }
-  const changes = world.commit((done, total) => onAccount('hashed', done, total))
+  // The two passes have different speeds.
+  const hashing = startProgress({ what: 'Hashing the genesis state', unit: 'accounts' })
+  const changes = world.commit((done, total) => hashing.advance(done, { total }))
+  hashing.end()
   return { changes, messagePasserStorageRoot: world.storageRoot(MESSAGE_PASSER_ADDRESS) }
 }
 
@@ -150,7 +155,7 @@ export async function initChain(
   json: unknown,
   { startProgress = silently }: { startProgress?: StartProgress } = {},
 ): Promise<{ hash: Hex; created: boolean }> {
-  const genesis = readGenesis(json, reportTo(startProgress))
+  const genesis = readGenesis(json, startProgress)
   const { header } = genesis
   const database = await ChainDatabase.open(datadir, { create: true })
   try {
@@ -166,22 +171,6 @@ export async function initChain(
     return { hash: header.hash, created: known === undefined }
   } finally {
     await database.close()
-  }
-}
-
-type StartProgress = (options: ProgressOptions) => Pick<Progress, 'advance' | 'end'>
-
-const silently: StartProgress = () => ({ advance() {}, end() {} })
-
-/** Two passes over all accounts, with different speeds. */
-function reportTo(startProgress: StartProgress): OnAccount {
-  const reading = startProgress({ what: 'Reading the genesis state', unit: 'accounts' })
-  let hashing: ReturnType<StartProgress> | undefined
-  return (what, done, total) => {
-    if (what === 'read') return reading.advance(done, { total })
-    hashing ??= startProgress({ what: 'Hashing the genesis state', unit: 'accounts' })
-    hashing.advance(done, { total })
-    if (done === total) hashing.end()
   }
 }
 
