@@ -60,9 +60,11 @@ export class BlockImporter {
 
   /** See Chain.importPayload. Calls must not overlap. */
   async importPayload(envelope: PayloadEnvelope): Promise<PayloadStatus> {
-    const { blocks, pruner, logger } = this.modules
+    const { blocks, ensureState, pruner, logger } = this.modules
     const { payload } = envelope
-    if (blocks.header(payload.blockHash) !== undefined) return { status: 'VALID', latestValidHash: payload.blockHash }
+    const known = blocks.header(payload.blockHash)
+    // An earlier process may have left the block without its state.
+    if (known !== undefined && (await ensureState(known))) return { status: 'VALID', latestValidHash: known.hash }
     const isBuiltHere = this.built.peek(payload.blockHash) !== undefined
     const decodingFrom = performance.now()
     let block: Block
@@ -80,7 +82,7 @@ export class BlockImporter {
       this.invalid.set(payload.blockHash, lastValid)
       return invalidPayload(LINKS_TO_INVALID, lastValid)
     }
-    if (!(await this.modules.ensureState(parent))) return { status: 'SYNCING', latestValidHash: null }
+    if (!(await ensureState(parent))) return { status: 'SYNCING', latestValidHash: null }
     const executingFrom = performance.now()
     try {
       const result = await this.executeBlock(block, parent)
