@@ -125,16 +125,15 @@ export class LayerTree {
    * `oldest`.
    */
   mergeOldLayers(headHash: Hex, oldest: number, limit: number): void {
-    const head = this.layers.get(headHash)
-    if (head === undefined) return
+    if (!this.layers.has(headHash)) return
     this.oldest = oldest
     for (const [hash, number] of this.history) {
       if (number >= oldest) break
       this.history.delete(hash)
     }
     for (const layer of this.detached) if (layer.number <= oldest) this.drop(layer)
-    for (let left = limit; left > 0 && this.base.number < oldest && head !== this.base; left--) {
-      const next = this.childTowards(head)
+    for (const next of this.pathTo(headHash).slice(0, limit)) {
+      if (next.number > oldest) break
       for (const other of [...this.base.children]) if (other !== next) this.drop(other)
       for (const [key, value] of next.writes) {
         const before = this.buffer.get(key)
@@ -298,9 +297,9 @@ export class LayerTree {
     const path: DiffLayer[] = []
     for (let layer = this.layers.get(headHash); layer !== this.base; layer = layer.parent) {
       if (layer === undefined) return []
-      path.unshift(layer)
+      path.push(layer)
     }
-    return path
+    return path.reverse()
   }
 
   private lowest(headHash: Hex, rest: LayerCost): DiffLayer[] {
@@ -312,15 +311,6 @@ export class LayerTree {
       lowest.push(layer)
     }
     return lowest
-  }
-
-  /** The child of the base on the path to the layer. */
-  private childTowards(layer: DiffLayer): DiffLayer {
-    const [only, other] = this.base.children
-    if (only !== undefined && other === undefined) return only
-    let child = layer
-    while (child.parent !== undefined && child.parent !== this.base) child = child.parent
-    return child
   }
 
   /** Its state is on the disk or in `buffer`. */
