@@ -2,8 +2,8 @@ import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { openChain } from '../../src/execution/chain/opChain.ts'
 import type { Chain } from '../../src/execution/chain/opChain.ts'
+import { openChain } from '../../src/execution/chain/opChain.ts'
 import { initChain } from '../../src/execution/config/genesis.ts'
 import { loadRecordedRpc } from '../../src/execution/testUtils/recordedRpc.ts'
 import { StructLogger } from '../../src/execution/tracing/structLogger.ts'
@@ -104,9 +104,7 @@ describe('traceBlock', () => {
   it('traces the calls of the L1-info deposit', async () => {
     const block = await chain.blockByNumber(3)
     const { steps, addresses } = await trace(chain, block?.transactions[0]?.hash ?? '0x')
-    const begin = steps
-      .slice(0, 3)
-      .map(({ pc, op, gasCost, depth, stack }) => ({ pc, op, gasCost, depth, stack }))
+    const begin = steps.slice(0, 3).map(({ pc, op, gasCost, depth, stack }) => ({ pc, op, gasCost, depth, stack }))
     expect(begin).toEqual([
       { pc: 0, op: 'PUSH1', gasCost: 3, depth: 1, stack: [] },
       { pc: 2, op: 'PUSH1', gasCost: 3, depth: 1, stack: ['0x80'] },

@@ -22,9 +22,9 @@ import { simulateBlocks } from './simulation/simulateBlocks.ts'
 import { type SimulationModules, type SimulationPlace, simulateCall } from './simulation/simulation.ts'
 import { traceBlock } from './simulation/traceBlock.ts'
 import type { CallPlace, CallRequest, CallResult, SimulatedBlock, SimulationRequest } from './simulation/types.ts'
-import { createStateReader } from './stateReader.ts'
+import { createStateReader, type StateReader } from './stateReader.ts'
 import type { ChainReads } from './storage/chainReads.ts'
-import type { ChainLabels, StateReader } from './types.ts'
+import type { ChainLabels } from './types.ts'
 
 const NO_CLIENT = new AbortController().signal
 

@@ -17,17 +17,6 @@ export interface AccountProof extends AccountState {
   storageProof: { key: Hex; value: bigint; proof: Uint8Array[] }[]
 }
 
-/** The state after one block. */
-export interface StateReader {
-  /** Undefined if the account does not exist. */
-  account(address: Hex): Promise<AccountState | undefined>
-  /** Empty if there is no code. */
-  code(address: Hex): Promise<Uint8Array>
-  /** 32 bytes; `slot` is 32 bytes. */
-  storage(address: Hex, slot: Hex): Promise<Hex>
-  proof(address: Hex, slots: readonly Hex[]): Promise<AccountProof>
-}
-
 /** Cost of an executed block. */
 export interface ExecutedBlock {
   gasUsed: bigint

@@ -1,4 +1,5 @@
 import { countZeros } from '../../lib/bytes.ts'
+import type { Hex } from '../../lib/hex.ts'
 import type { Rules } from '../config/chainConfig.ts'
 import type { AccessListEntry, Authorization } from '../primitives/block.ts'
 import type { MessageResult } from './message.ts'
@@ -84,7 +85,10 @@ export interface SettledGas {
   refund: bigint
 }
 
-export function settleGas({ intrinsic, floor }: StartGas, result: Pick<MessageResult, 'gasUsed' | 'refund'>): SettledGas {
+export function settleGas(
+  { intrinsic, floor }: StartGas,
+  result: Pick<MessageResult, 'gasUsed' | 'refund'>,
+): SettledGas {
   const used = intrinsic + result.gasUsed
   const cap = used / MAX_REFUND_QUOTIENT
   const refund = result.refund < cap ? result.refund : cap

@@ -1,5 +1,5 @@
 import type { ReadableChain } from '../chain/chainView.ts'
-import type { StateReader } from '../chain/types.ts'
+import type { StateReader } from '../chain/stateReader.ts'
 import type { BlockHeader } from '../primitives/block.ts'
 import { prunedHistory, serverError } from './errors.ts'
 import type { BlockSelector } from './params.ts'

@@ -248,7 +248,7 @@ describe('contracts', () => {
     client.abort(new Error('gone'))
     for (const outcome of await outcomes) expect(outcome).toMatchObject({ reason: { message: 'gone' } })
     const { failure } = await chain.call({ ...call, gas: 100_000n }, { blockHash: chain.head().hash, overrides: code })
-    expect(failure?.message).toBe('out of gas')
+    expect(failure).toBe('out of gas')
   })
 
   it("debug_traceTransaction shows every opcode, in geth's format", async () => {

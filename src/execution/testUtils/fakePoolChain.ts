@@ -66,10 +66,12 @@ export class FakePoolChain implements PoolChain {
   nextBaseFee = () => this.baseFee
   l1Fees = async () => ({ l1DataFee: () => this.l1Fee, operatorFee: () => 0n })
   stateAt = async () => ({
-    account: async (address: Hex) => this.accounts.get(address),
-    code: async () => new Uint8Array(),
-    storage: async () => ZERO_HASH,
-    proof: () => Promise.reject(new Error('not part of this fake')),
+    account: (address: Hex) => this.accounts.get(address),
+    code: () => new Uint8Array(),
+    storage: () => ZERO_HASH,
+    proof: () => {
+      throw new Error('not part of this fake')
+    },
   })
   onHead = (listener: (change: HeadChange) => void) => {
     this.listeners.add(listener)

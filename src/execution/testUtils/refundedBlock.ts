@@ -1,4 +1,3 @@
-import type { Hex } from '../../lib/hex.ts'
 import { decodeTransaction } from '../../rollup/protocol/index.ts'
 import { encodePostExecTx } from '../../rollup/protocol/transaction/postExec.ts'
 import { ZERO_HASH } from '../../rollup/protocol/types.ts'

@@ -7,7 +7,8 @@ import { yieldToLoop } from '../../lib/yieldToLoop.ts'
 import type { FeeSchedule } from '../block/executeTransaction.ts'
 import type { DaSizeLimits, TxCursor, TxSource } from '../chain/building.ts'
 import type { Chain } from '../chain/opChain.ts'
-import type { HeadChange, StateReader } from '../chain/types.ts'
+import type { StateReader } from '../chain/stateReader.ts'
+import type { HeadChange } from '../chain/types.ts'
 import { MAX_TX_GAS } from '../evm/intrinsicGas.ts'
 import type { Environment } from '../evm/runMessage.ts'
 import { storageWord } from '../evm/storageWord.ts'
@@ -203,7 +204,7 @@ export class TxPool implements TxSource {
     if (this.byHash.has(transaction.hash)) throw new TxPoolError('already-known')
     checkTransaction(transaction, chain, chain.head(), this.options)
     const { state, fees } = await this.currentView()
-    const account = await state.account(transaction.from)
+    const account = state.account(transaction.from)
     const accountNonce = Number(account?.nonce ?? 0n)
     const existing = this.senders.get(transaction.from)
     const queue = existing ?? new SenderQueue(accountNonce)
@@ -353,7 +354,7 @@ export class TxPool implements TxSource {
     if (maxGas > MAX_TX_GAS && chain.isForkActive('karst', chain.head().timestamp)) maxGas = MAX_TX_GAS
     let promoted: SignedTransaction | undefined
     for (const [sender, queue] of [...this.senders]) {
-      const account = await state.account(sender)
+      const account = state.account(sender)
       const before = queue.nextNonce
       const keep = (entry: PoolEntry): boolean => {
         entry.cost = transactionCost(entry.transaction, fees)

@@ -9,7 +9,7 @@ import type { TransactionTracer } from '../../tracing/types.ts'
 import { createAddress } from '../../tx/createAddress.ts'
 import { checkCall, type GasPrices, gasPrices, runCall } from './callGas.ts'
 import { applyOverrides, overriddenPrecompiles } from './stateOverrides.ts'
-import type { BlockOverrides, CallRequest, CallResult, StateOverrides } from './types.ts'
+import type { CallPlace, CallRequest, CallResult } from './types.ts'
 
 export interface SimulationModules extends EvmModules {
   /** A fresh state after this block. The simulation changes it. */
@@ -25,11 +25,8 @@ export interface Simulated extends CallResult {
 /** The opcode loop counts gas as a number. No call runs that long. */
 const UNLIMITED_GAS = BigInt(Number.MAX_SAFE_INTEGER)
 
-export interface SimulationPlace {
-  /** The call runs on the state after this block. */
+export interface SimulationPlace extends Omit<CallPlace, 'blockHash'> {
   header: BlockHeader
-  overrides?: StateOverrides | undefined
-  block?: BlockOverrides | undefined
 }
 
 /**

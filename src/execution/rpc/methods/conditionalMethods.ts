@@ -19,8 +19,6 @@ const MAX_COST = 1000
 /** Lookups in one burst. */
 const BURST = 3000
 
-const ZERO_WORD: Hex = `0x${'00'.repeat(32)}`
-
 const condition: Param<TransactionCondition> = {
   parse(value) {
     const json = asObject(value, 'condition')
@@ -76,16 +74,9 @@ async function checkState(
   what: string,
 ): Promise<void> {
   const state = await keptState(chain, header)
-  const roots = new Map<Hex, Hex>()
-  const slots = new Map<string, Hex>()
-  for (const [key, known] of Object.entries(wanted.knownAccounts)) {
-    const address = key as Hex
-    if (typeof known === 'string') roots.set(address, (await state.account(address))?.storageRoot ?? EMPTY_TRIE_ROOT)
-    else for (const slot of Object.keys(known)) slots.set(address + slot, await state.storage(address, slot as Hex))
-  }
   const problem = stateProblem(wanted, {
-    storageRoot: (address) => roots.get(address) ?? EMPTY_TRIE_ROOT,
-    storage: (address, slot) => slots.get(address + slot) ?? ZERO_WORD,
+    storageRoot: (address) => state.account(address)?.storageRoot ?? EMPTY_TRIE_ROOT,
+    storage: state.storage,
   })
   if (problem !== undefined) throw rejected(`${what}: ${problem}`)
 }

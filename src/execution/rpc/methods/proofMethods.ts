@@ -21,7 +21,7 @@ export function createProofMethods(chain: ReadableChain): MethodTable {
   return {
     eth_getProof: method([param.address, slots, param.blockSelector], async ([address, keys, selector]) => {
       const state = await requireState(chain, selector)
-      const proof = await state.proof(
+      const proof = state.proof(
         address,
         keys.map(({ slot }) => slot),
       )

@@ -1,7 +1,7 @@
 import { fromHex, toHex } from '../../../lib/hex.ts'
 import { encodeBlock } from '../../chain/blockReader.ts'
-import { encodeHeader } from '../../chain/storage/headerCodec.ts'
 import type { ReadableChain } from '../../chain/chainView.ts'
+import { encodeHeader } from '../../chain/storage/headerCodec.ts'
 import type { Receipt } from '../../primitives/block.ts'
 import { encodeConsensusReceipt } from '../../tx/receiptCodec.ts'
 import { findLabelledHeader } from '../blockLookup.ts'

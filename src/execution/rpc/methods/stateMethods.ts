@@ -14,11 +14,11 @@ export function createStateMethods({
 }): MethodTable {
   return {
     eth_getBalance: method([param.address, param.blockSelector], async ([address, selector]) => {
-      const account = await (await requireState(chain, selector)).account(address)
+      const account = (await requireState(chain, selector)).account(address)
       return toQuantity(account?.balance ?? 0n)
     }),
     eth_getCode: method([param.address, param.blockSelector], async ([address, selector]) =>
-      toHex(await (await requireState(chain, selector)).code(address)),
+      toHex((await requireState(chain, selector)).code(address)),
     ),
     eth_getStorageAt: method(
       [param.address, param.storageSlot, param.blockSelector],
@@ -29,7 +29,7 @@ export function createStateMethods({
         const next = pool.nextNonce(address)
         if (next !== undefined) return toQuantity(next)
       }
-      const account = await (await requireState(chain, selector)).account(address)
+      const account = (await requireState(chain, selector)).account(address)
       return toQuantity(account?.nonce ?? 0n)
     }),
   }
