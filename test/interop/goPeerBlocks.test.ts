@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import { until } from '../../src/lib/testUtils/until.ts'
-import type { OpNodeResponses } from '../../src/p2p/base/api.ts'
+import type { PeerRecord } from '../../src/p2p/base/api.ts'
 import { testBlocks, testConfig } from '../../src/p2p/testUtils/testChain.ts'
 import { envelopeFromJson, type GoPeer } from './goPeerProcess.ts'
 import { FORK_OF, meshed, type OurNode, setStage, signed, VERSIONS } from './goPeerSetup.ts'
@@ -76,6 +76,6 @@ describe('payload_by_number with go-libp2p', () => {
   })
 })
 
-async function scoresOf(ours: OurNode, go: GoPeer): Promise<OpNodeResponses | undefined> {
+async function scoresOf(ours: OurNode, go: GoPeer): Promise<PeerRecord['scores']['reqResp'] | undefined> {
   return (await ours.node.peers(true)).peers[go.peerId]?.scores.reqResp
 }

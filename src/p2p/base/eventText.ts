@@ -1,13 +1,7 @@
 import { shortHash } from '../../lib/shortIds.ts'
+import type { ScoreCause } from './schemas.ts'
 
-/** One event of a peer, or several equal events. */
-interface Cause {
-  reason: string
-  count: number
-  block?: { number: number; hash: string } | undefined
-  topics?: readonly number[] | undefined
-  detail?: string | undefined
-}
+type Cause = Omit<ScoreCause, 'lastMs'>
 
 /** `wrong-hash twice, block 9 0xabab…abab on v3: computed 0x12`. */
 export function causeText({ reason, count, block, topics, detail }: Cause): string {

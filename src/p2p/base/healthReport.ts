@@ -1,3 +1,6 @@
+import { z } from 'zod'
+import { moment } from './schemas.ts'
+
 const HEALTHY = [
   /** The node has not run long enough to judge. */
   'starting',
@@ -35,75 +38,70 @@ export function isTrouble(state: HealthState): boolean {
 }
 
 /** Source of the block that became the unsafe head. `posted`: by RPC; `request`: by number from a peer. */
-export type HeadSource = 'gossip' | 'request' | 'posted' | 'l1' | 'sequencer'
+export const HEAD_SOURCES = ['gossip', 'request', 'posted', 'l1', 'sequencer'] as const
+export type HeadSource = (typeof HEAD_SOURCES)[number]
 
-/** Times are Unix milliseconds. */
-export interface HeadMove {
-  number: number
-  hash: string
-  atMs: number
-}
+const headMove = z.object({ number: z.number(), hash: z.string(), atMs: moment })
+export type HeadMove = z.infer<typeof headMove>
 
-export interface GossipBlock {
-  number: number
-  hash: string
-  peerID: string
-  atMs: number
-}
+const gossipBlock = z.object({ ...headMove.shape, peerID: z.string() })
+export type GossipBlock = z.infer<typeof gossipBlock>
 
-export interface RefusedBlock {
-  reason: string
-  detail: string | null
+const refusedBlock = z.object({
+  reason: z.string(),
+  detail: z.string().nullable(),
   /** The block as its sender named it; null when it could not be read. */
-  number: number | null
-  hash: string | null
-  peerID: string
-  atMs: number
-}
+  number: z.number().nullable(),
+  hash: z.string().nullable(),
+  peerID: z.string(),
+  atMs: moment,
+})
+export type RefusedBlock = z.infer<typeof refusedBlock>
 
-export interface StaticPeerHealth {
-  peerID: string
-  connected: boolean
-  /** Unix milliseconds of the last change of `connected`. */
-  sinceMs: number
+const staticPeerHealth = z.object({
+  peerID: z.string(),
+  connected: z.boolean(),
+  /** Time of the last change of `connected`. */
+  sinceMs: moment,
   /** Cause of the last failed dial or of the last disconnection; null while connected. */
-  failure: { reason: string; text: string; atMs: number } | null
-}
+  failure: z.object({ reason: z.string(), text: z.string(), atMs: moment }).nullable(),
+})
+export type StaticPeerHealth = z.infer<typeof staticPeerHealth>
 
-/** `deviump2p_health`. */
-export interface HealthReport {
-  state: HealthState
+/** The result of deviump2p_health. */
+export const gossipHealth = z.object({
+  state: z.enum(HEALTH_STATES),
   /** False: an operator should act. */
-  ok: boolean
-  sinceMs: number
-  /** The problem, and the action to take. */
-  text: string
+  ok: z.boolean(),
+  sinceMs: moment,
+  text: z.string().describe('the problem, and the action to take'),
   /** The topic that carries the chain's blocks now. */
-  topic: string
-  connected: number
+  topic: z.string(),
+  connected: z.number(),
   /** Connected peers that subscribe to the topic. */
-  subscribers: number
-  mesh: number
-  staticPeers: StaticPeerHealth[]
+  subscribers: z.number(),
+  mesh: z.number(),
+  staticPeers: z.array(staticPeerHealth),
   /** With `no-subscriber`: the chains that connected peers serve, read from their protocols. */
-  otherChains: { peerID: string; chainIDs: string[] }[]
+  otherChains: z.array(z.object({ peerID: z.string(), chainIDs: z.array(z.string()) })),
   /** The last block accepted from gossip. */
-  lastBlock: GossipBlock | null
+  lastBlock: gossipBlock.nullable(),
   /** The last block that was rejected, or ignored for another reason than a duplicate. */
-  lastRefused: RefusedBlock | null
-  recent: {
-    seconds: number
-    accepted: number
-    refused: Record<string, number>
+  lastRefused: refusedBlock.nullable(),
+  recent: z.object({
+    seconds: z.number(),
+    accepted: z.number(),
+    refused: z.record(z.string(), z.number()),
     /** Number of advances of the unsafe head, by source. */
-    headMoves: Record<HeadSource, number>
-  }
+    headMoves: z.record(z.enum(HEAD_SOURCES), z.number()),
+  }),
   /** The unsafe head; null until the node has found it. */
-  head: HeadMove | null
-  lastMoves: Record<HeadSource, HeadMove | null>
+  head: headMove.nullable(),
+  lastMoves: z.record(z.enum(HEAD_SOURCES), headMove.nullable()),
   /** Advances through L1 since the last advance by another source. */
-  l1Only: { count: number; sinceMs: number | null }
-}
+  l1Only: z.object({ count: z.number(), sinceMs: moment.nullable() }),
+})
+export type HealthReport = z.infer<typeof gossipHealth>
 
 /** A move of the unsafe head, reported by the node. `payload`: a block that came from this p2p node or by RPC. */
 export interface HeadEvent {

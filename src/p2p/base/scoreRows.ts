@@ -1,19 +1,9 @@
 import { formatNumber } from '../../lib/formatNumber.ts'
-import { RESPONSE_TERMS, type ResponseTerm, TOPIC_TERMS, type TopicTerm } from './scoreTerms.ts'
-
-interface Term {
-  value: number
-  weight: number
-  score: number
-}
+import type { PeerScoreReport, ScoreTerm } from './schemas.ts'
+import { RESPONSE_TERMS, TOPIC_TERMS } from './scoreTerms.ts'
 
 /** The parts of a score report that the rows need. */
-export interface ScoreParts {
-  topics: { cap: number; parts: ({ version: number; topicWeight: number; score: number } & Record<TopicTerm, Term>)[] }
-  application: Record<ResponseTerm, Term>
-  ipColocation: { parts: (Term & { ip: string; peers: string[]; threshold: number; exemptBy: string | null })[] }
-  behaviour: Term & { penalties: number; threshold: number }
-}
+type ScoreParts = Pick<PeerScoreReport, 'topics' | 'application' | 'ipColocation' | 'behaviour'>
 
 /** One part of a score: a counter, its weight, and the resulting score. */
 export interface ScoreRow {
@@ -29,7 +19,7 @@ export function scoreRows({ topics, application, ipColocation, behaviour }: Scor
   const rows: ScoreRow[] = []
   const add = (
     name: string,
-    { value, weight, score }: Term,
+    { value, weight, score }: ScoreTerm,
     { factor = 1, squared }: { factor?: number; squared?: true | undefined } = {},
   ) => {
     if (value * weight === 0) return

@@ -1,14 +1,15 @@
 import type { Clock } from '../../lib/clock.ts'
 import { LruMap } from '../../lib/lruMap.ts'
 import type { PayloadEnvelope } from '../../rollup/protocol/types.ts'
-import type {
-  GossipBlock,
-  HeadEvent,
-  HeadMove,
-  HeadSource,
-  HealthReport,
-  RefusedBlock,
-  StaticPeerHealth,
+import {
+  type GossipBlock,
+  HEAD_SOURCES,
+  type HeadEvent,
+  type HeadMove,
+  type HeadSource,
+  type HealthReport,
+  type RefusedBlock,
+  type StaticPeerHealth,
 } from '../base/healthReport.ts'
 import type { Verdict } from '../base/verdict.ts'
 import { CLOSED_EARLY, closedEarlyText, STABLE_MS } from '../peers/staticPeers.ts'
@@ -24,7 +25,6 @@ const REMEMBERED_BLOCKS = 1_024
 /** Number of event times that are kept: as many as an assessment needs. */
 const KEPT_TIMES = 3
 const NO_MOVES: Record<HeadSource, null> = { gossip: null, request: null, posted: null, l1: null, sequencer: null }
-const SOURCES: readonly HeadSource[] = ['gossip', 'request', 'posted', 'l1', 'sequencer']
 
 export function createHealthRecord(clock: Clock, staticIds: readonly string[]) {
   const refused = createRecentCounts(clock, RECENT_MS)
@@ -121,7 +121,7 @@ export function createHealthRecord(clock: Clock, staticIds: readonly string[]) {
     refusedSince: (sinceMs: number): number => countSince(refusedAtMs, sinceMs),
     facts() {
       const headMoves = { gossip: 0, request: 0, posted: 0, l1: 0, sequencer: 0 }
-      for (const source of SOURCES) headMoves[source] = events.of(source)
+      for (const source of HEAD_SOURCES) headMoves[source] = events.of(source)
       return {
         staticPeers: [...staticPeers.values()],
         lastBlock,

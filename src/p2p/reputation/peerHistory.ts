@@ -1,6 +1,6 @@
 import { z } from 'zod'
 import type { Clock } from '../../lib/clock.ts'
-import { PEER_EVENT_KINDS, type PeerEvent } from '../base/api.ts'
+import { type PeerEvent, peerEvent } from '../base/schemas.ts'
 import { createEntryWriter, type EntryStore, readEntry } from './entryWriter.ts'
 
 /** The part of an event that the reporter knows. */
@@ -99,21 +99,7 @@ async function load(datastore: EntryStore, nowMs: number): Promise<Map<string, P
   return new Map(found.slice(-MAX_PEERS))
 }
 
-const STORED: z.ZodType<PeerEvent[]> = z
-  .array(
-    z.object({
-      kind: z.enum(PEER_EVENT_KINDS),
-      reason: z.string(),
-      detail: z.string().exactOptional(),
-      block: z.object({ number: z.number(), hash: z.string() }).exactOptional(),
-      topics: z.array(z.number()).exactOptional(),
-      count: z.number(),
-      firstMs: z.number(),
-      lastMs: z.number(),
-      score: z.number(),
-    }),
-  )
-  .max(MAX_EVENTS)
+const STORED = z.array(peerEvent).max(MAX_EVENTS)
 
 function union(a: readonly number[], b: readonly number[]): number[] {
   return [...new Set([...a, ...b])].sort((x, y) => x - y)
