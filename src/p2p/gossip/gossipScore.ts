@@ -3,12 +3,10 @@ import { silentComponentLogger } from '../host/libp2pLogger.ts'
 import type { PeerCounters, TopicCounters } from './adapter.ts'
 import { ipv6Network } from './ipv6Networks.ts'
 import { GOSSIP_PARAMS } from './params.ts'
+import type { DecayingCounter } from './topicScores.ts'
 
 /** gossipsub's counters of a peer on one topic. `meshTime` in milliseconds; 0 when the peer was in no mesh. */
-export type SavedTopic = Pick<
-  TopicCounters,
-  'meshTime' | 'firstMessageDeliveries' | 'meshMessageDeliveries' | 'meshFailurePenalty' | 'invalidMessageDeliveries'
->
+export type SavedTopic = Pick<TopicCounters, 'meshTime' | DecayingCounter>
 
 /** gossipsub's counters of a peer, without values that are only valid in a running process. */
 export interface SavedCounters {
@@ -31,14 +29,12 @@ export const MAX_DISCONNECTED = 2_000
 export function savedCounters(counters: PeerCounters): SavedCounters {
   const topics: SavedCounters['topics'] = {}
   for (const [topic, of] of Object.entries(counters.topics)) {
-    const { firstMessageDeliveries, meshMessageDeliveries, meshFailurePenalty, invalidMessageDeliveries } = of
-    const meshTime = of.inMesh ? of.meshTime : 0
     const saved = {
-      meshTime,
-      firstMessageDeliveries,
-      meshMessageDeliveries,
-      meshFailurePenalty,
-      invalidMessageDeliveries,
+      meshTime: of.inMesh ? of.meshTime : 0,
+      firstMessageDeliveries: of.firstMessageDeliveries,
+      meshMessageDeliveries: of.meshMessageDeliveries,
+      meshFailurePenalty: of.meshFailurePenalty,
+      invalidMessageDeliveries: of.invalidMessageDeliveries,
     }
     if (Object.values(saved).some((count) => count > 0)) topics[topic] = saved
   }

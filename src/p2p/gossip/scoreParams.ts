@@ -1,10 +1,10 @@
 import type { PeerScoreParams, PeerScoreThresholds, TopicScoreParams } from '@chainsafe/libp2p-gossipsub/score'
 import { parseCidr, parseIp, subnetContains } from '../../lib/ipNet.ts'
-import { LruMap } from '../../lib/lruMap.ts'
 import type { P2pOptions } from '../base/options.ts'
 import type { PayloadVersion } from '../base/topics.ts'
 import {
   blockTopicParams,
+  DECAY_TO_ZERO,
   isPenalised,
   opNode2024Params,
   SLOTS_PER_EPOCH,
@@ -63,7 +63,7 @@ export function gossipScoring(
       behaviourPenaltyThreshold: 6,
       behaviourPenaltyDecay: scoreDecay(10 * SLOTS_PER_EPOCH),
       decayInterval: slotMs,
-      decayToZero: 0.01,
+      decayToZero: DECAY_TO_ZERO,
       retainScore: 100 * epochMs,
     },
     thresholds: {
@@ -83,14 +83,9 @@ export function slotMilliseconds(blockTimeS: number): number {
   return Math.max(1, blockTimeS === 0 ? DEFAULT_SLOT_S : blockTimeS) * 1000
 }
 
-/** More than the number of peers. */
-const ADDRESSES_REMEMBERED = 1_000
-
 /** The library supports a set of exact addresses only. This set contains whole ranges. */
 export class IpRangeSet extends Set<string> {
   private readonly ranges
-  /** The library checks each address of a peer whenever it computes a score. */
-  private readonly answers = new LruMap<string, boolean>(ADDRESSES_REMEMBERED)
 
   constructor(cidrs: readonly string[]) {
     super()
@@ -98,12 +93,7 @@ export class IpRangeSet extends Set<string> {
   }
 
   override has(ip: string): boolean {
-    let isInRange = this.answers.get(ip)
-    if (isInRange === undefined) {
-      isInRange = this.rangeOf(ip) !== undefined
-      this.answers.set(ip, isInRange)
-    }
-    return isInRange
+    return this.rangeOf(ip) !== undefined
   }
 
   /** The range that contains the address, as the operator wrote it. */

@@ -17,6 +17,37 @@ export function scoreDecay(slots: number): number {
   return 0.01 ** (1 / slots)
 }
 
+/** A smaller counter becomes 0. */
+export const DECAY_TO_ZERO = 0.01
+
+/** A counter after that many slots without events. */
+export function decayed(count: number, factor: number, slots = 1): number {
+  const left = count * factor ** slots
+  return left < DECAY_TO_ZERO ? 0 : left
+}
+
+/** gossipsub's counters that decay, each with a parameter for its decay. */
+export type DecayingCounter =
+  | 'firstMessageDeliveries'
+  | 'meshMessageDeliveries'
+  | 'meshFailurePenalty'
+  | 'invalidMessageDeliveries'
+
+/** The counters of a peer on one topic after that many slots without events. */
+export function decayedTopic(
+  counters: Readonly<Record<DecayingCounter, number>>,
+  params: TopicScoreParams,
+  slots = 1,
+): Record<DecayingCounter, number> {
+  const left = (name: DecayingCounter): number => decayed(counters[name], params[`${name}Decay`], slots)
+  return {
+    firstMessageDeliveries: left('firstMessageDeliveries'),
+    meshMessageDeliveries: left('meshMessageDeliveries'),
+    meshFailurePenalty: left('meshFailurePenalty'),
+    invalidMessageDeliveries: left('invalidMessageDeliveries'),
+  }
+}
+
 /** op-node's parameters of 2024 (its peer_params.go), which it applied to the pre-Canyon topic only. */
 export function opNode2024Params(slotMs: number): TopicScoreParams {
   const timeInMeshCap = (TIME_IN_MESH_MAX_S * 1000) / slotMs

@@ -1,6 +1,6 @@
 import { type ReqRespScores, ZERO_SCORES } from '../base/api.ts'
 import { RESPONSE_TERMS, type ResponseTerm } from '../base/scoreTerms.ts'
-import { scoreDecay } from '../gossip/topicScores.ts'
+import { decayed, scoreDecay } from '../gossip/topicScores.ts'
 
 /** Caps and weights of request/response sync, from op-node's app_params.go. */
 const CAPS: ReqRespScores = { validResponses: 10, errorResponses: 9, rejectedPayloads: 20 }
@@ -8,7 +8,6 @@ export const APP_WEIGHTS: Readonly<ReqRespScores> = { validResponses: 0.5, error
 const APP_EVENTS = RESPONSE_TERMS.map(({ name }) => name)
 /** 10 epochs of 6 slots. */
 export const APP_DECAY = scoreDecay(60)
-const DECAY_TO_ZERO = 0.01
 
 export type AppScores = ReturnType<typeof createAppScores>
 
@@ -35,10 +34,7 @@ export function createAppScores(onRecord: (peerId: string, event: ResponseTerm, 
       for (const peerId of connected) {
         const counters = peers.get(peerId)
         if (counters === undefined) continue
-        for (const event of APP_EVENTS) {
-          const next = counters[event] * APP_DECAY
-          counters[event] = next < DECAY_TO_ZERO ? 0 : next
-        }
+        for (const event of APP_EVENTS) counters[event] = decayed(counters[event], APP_DECAY)
         if (APP_EVENTS.every((event) => counters[event] === 0)) peers.delete(peerId)
       }
     },

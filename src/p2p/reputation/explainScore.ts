@@ -3,6 +3,7 @@ import type { IpScorePart, PeerScoreReport, ReqRespScores, ScoreTerm, TopicScore
 import { perTerm, RESPONSE_TERMS, type TopicTerm } from '../base/scoreTerms.ts'
 import type { PeerCounters, TopicCounters } from '../gossip/adapter.ts'
 import type { GossipScoring } from '../gossip/scoreParams.ts'
+import { decayed, decayedTopic } from '../gossip/topicScores.ts'
 import { APP_DECAY, APP_WEIGHTS } from './appScores.ts'
 
 type Params = GossipScoring['params']
@@ -97,20 +98,10 @@ function topicPart(topic: string, version: number, counters: TopicCounters, para
 
 /** Advances the state by one slot without events, as gossipsub and the application scores do for a connected peer. */
 export function decayState(state: ScoreState, params: Params): void {
-  const decayed = (value: number, factor: number): number => {
-    const next = value * factor
-    return next < params.decayToZero ? 0 : next
-  }
   for (const { topic, counters } of state.topics) {
     const topicParams = params.topics[topic]
     if (topicParams === undefined) continue
-    counters.firstMessageDeliveries = decayed(counters.firstMessageDeliveries, topicParams.firstMessageDeliveriesDecay)
-    counters.meshMessageDeliveries = decayed(counters.meshMessageDeliveries, topicParams.meshMessageDeliveriesDecay)
-    counters.meshFailurePenalty = decayed(counters.meshFailurePenalty, topicParams.meshFailurePenaltyDecay)
-    counters.invalidMessageDeliveries = decayed(
-      counters.invalidMessageDeliveries,
-      topicParams.invalidMessageDeliveriesDecay,
-    )
+    Object.assign(counters, decayedTopic(counters, topicParams))
     if (!counters.inMesh) continue
     counters.meshTime += params.decayInterval
     if (counters.meshTime > topicParams.meshMessageDeliveriesActivation) counters.meshMessageDeliveriesActive = true

@@ -5,6 +5,7 @@ import { perTerm, RESPONSE_TERMS } from '../base/scoreTerms.ts'
 import { type SavedCounters, savedCounters } from '../gossip/gossipScore.ts'
 import type { GossipRouter } from '../gossip/router.ts'
 import type { GossipScoring } from '../gossip/scoreParams.ts'
+import { decayed, decayedTopic } from '../gossip/topicScores.ts'
 import { APP_DECAY, type AppScores } from './appScores.ts'
 import type { ScoreBook, ScoreRecord } from './scoreBook.ts'
 
@@ -104,25 +105,14 @@ function aged(
   const { counters, peerScores } = record
   if (!record.connected) return { counters, reqResp: peerScores.reqResp }
   const slots = Math.max(0, Math.floor((nowMs - record.lastUpdate * 1000) / params.decayInterval))
-  const left = (count: number, decay: number): number => {
-    const next = count * decay ** slots
-    return next < params.decayToZero ? 0 : next
-  }
   const topics: SavedCounters['topics'] = {}
   for (const [topic, saved] of Object.entries(counters.topics)) {
     const of = params.topics[topic]
-    if (of === undefined) continue
-    topics[topic] = {
-      meshTime: saved.meshTime,
-      firstMessageDeliveries: left(saved.firstMessageDeliveries, of.firstMessageDeliveriesDecay),
-      meshMessageDeliveries: left(saved.meshMessageDeliveries, of.meshMessageDeliveriesDecay),
-      meshFailurePenalty: left(saved.meshFailurePenalty, of.meshFailurePenaltyDecay),
-      invalidMessageDeliveries: left(saved.invalidMessageDeliveries, of.invalidMessageDeliveriesDecay),
-    }
+    if (of !== undefined) topics[topic] = { meshTime: saved.meshTime, ...decayedTopic(saved, of, slots) }
   }
   return {
-    counters: { topics, behaviourPenalty: left(counters.behaviourPenalty, params.behaviourPenaltyDecay) },
-    reqResp: perTerm(RESPONSE_TERMS, (name) => left(peerScores.reqResp[name], APP_DECAY)),
+    counters: { topics, behaviourPenalty: decayed(counters.behaviourPenalty, params.behaviourPenaltyDecay, slots) },
+    reqResp: perTerm(RESPONSE_TERMS, (name) => decayed(peerScores.reqResp[name], APP_DECAY, slots)),
   }
 }
 
