@@ -23,7 +23,8 @@ export function createP2pMetrics(registry: Registry) {
   const gossipEvents: { [event in GossipEvent]?: number } = {}
   watchedByLabel('counter', 'p2p_gossip_events_total', 'Gossip events by type', 'type', () => gossipEvents)
   const peerUnbans = counter('p2p_peer_unbans', 'Bans of peers lifted')
-  const ipUnbans = counter('p2p_ip_unbans', 'Bans of IPs lifted')
+  // op-node's. This node bans peers only.
+  counter('p2p_ip_unbans', 'Bans of IPs lifted')
   const dials = counter('p2p_dials', 'Dials by the gater’s decision', ['allow'])
   const accepts = counter('p2p_accepts', 'Incoming connections by the gater’s decision', ['allow'])
   const requestLabels = ['p2p_role', 'p2p_method', 'result_code'] as const
@@ -64,7 +65,6 @@ export function createP2pMetrics(registry: Registry) {
       events.on('connected', () => onGossipEvent('ADD_PEER', 1))
       events.on('disconnected', () => onGossipEvent('REMOVE_PEER', 1))
       events.on('unbanned', () => peerUnbans.inc())
-      events.on('ipUnbanned', () => ipUnbans.inc())
       events.on('block', () => {
         unsafePayloads.inc()
         lastUnsafePayload.set(nowS())

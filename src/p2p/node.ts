@@ -134,7 +134,7 @@ async function assembleNode(
       activeTopic: topics.active,
       connected: peers.connected,
       protocolsOf: knownProtocols,
-      bans: () => storage.access.lists.activePeerBans(clock.now()),
+      bans: () => access.lists.activeBans(clock.now()).map(([peerID, { reason }]) => ({ peerID, reason })),
     },
     { blockTimeS: config.blockTime, limits: options.health },
   )

@@ -16,7 +16,6 @@ export function forwardNotifications(
       listener({ event: 'ban', peerID, reason, untilMs: expiryMs }),
     ),
     events.on('unbanned', (peerID, cause) => listener({ event: 'unban', peerID, cause })),
-    events.on('ipUnbanned', (ip, cause) => listener({ event: 'unban', ip, cause })),
     events.on('blockListChanged', (event, what) => listener({ event, ...what })),
   ]
   return () => {

@@ -71,6 +71,7 @@ export function createOperatorApi(
       scores: keeping.of(text),
     })
   }
+  const banned = (): string[] => lists.activeBans(modules.clock.now()).map(([peer]) => peer)
   const enforceAddrs = (): void => {
     for (const connection of connections.open()) {
       const ip = ipOf(connection.remoteAddr)
@@ -144,7 +145,7 @@ export function createOperatorApi(
         bannedPeers: [...lists.blockedPeers],
         bannedIPS: lists.listAddrs(),
         bannedSubnets: lists.listSubnets(),
-        timeBans: lists.activeBans(modules.clock.now()),
+        timeBans: banned(),
       }
     },
     async peerStats() {
@@ -157,7 +158,7 @@ export function createOperatorApi(
         blocksTopicV3: router.subscribers(3).length,
         blocksTopicV4: router.subscribers(4).length,
         banned: lists.blockedPeers.size,
-        timeBanned: lists.activeBans(modules.clock.now()).peers.filter((peer) => !lists.blockedPeers.has(peer)).length,
+        timeBanned: banned().filter((peer) => !lists.blockedPeers.has(peer)).length,
         known: known.size,
       }
     },
@@ -174,9 +175,7 @@ export function createOperatorApi(
     blockAddr,
     async unblockAddr(ip) {
       lists.unblockAddr(ip)
-      const normal = normalizeIp(ip)
-      events.emit('blockListChanged', 'unblock', { ip: normal })
-      if (lists.unbanIp(normal)) events.emit('ipUnbanned', normal, 'lifted')
+      events.emit('blockListChanged', 'unblock', { ip: normalizeIp(ip) })
       await access.save()
       retryStatics()
     },

@@ -39,10 +39,9 @@ export function createUpkeep(modules: UpkeepModules, { slotMs }: { slotMs: numbe
 
   /** Lifts an expired ban on time, even if the peer never returns. */
   const liftExpiredBans = (): void => {
-    const { peers, ips } = access.lists.liftExpiredBans(clock.now())
+    const peers = access.lists.liftExpiredBans(clock.now())
     for (const peer of peers) modules.events.emit('unbanned', peer, 'expired')
-    for (const ip of ips) modules.events.emit('ipUnbanned', ip, 'expired')
-    if (peers.length + ips.length === 0) return
+    if (peers.length === 0) return
     // The store logs a failed save.
     access.save().catch(() => {})
   }

@@ -19,7 +19,7 @@ interface Dialect<Namespace extends string, Subnet extends z.ZodType, Stats exte
   subnet: (cidr: string) => Served<z.output<Subnet>>
   statsSchema: Stats
   stats: (stats: PeerStats) => Served<z.output<Stats>>
-  banned: (dump: PeerDump) => Pick<PeerDump, 'bannedPeers' | 'bannedIPS'>
+  bannedPeers: (dump: PeerDump) => string[]
   /** The parameter with op-node's own error for an empty value. */
   unlessNothing: <Wire>(
     param: Param<string, Wire>,
@@ -41,10 +41,7 @@ const DEVIUM: Dialect<'deviump2p', typeof schemas.cidr, typeof schemas.peerStats
     banned: banned + timeBanned,
     known,
   }),
-  banned: ({ bannedPeers, bannedIPS, timeBans }) => ({
-    bannedPeers: [...new Set([...bannedPeers, ...timeBans.peers])],
-    bannedIPS: [...new Set([...bannedIPS, ...timeBans.ips])],
-  }),
+  bannedPeers: ({ bannedPeers, timeBans }) => [...new Set([...bannedPeers, ...timeBans])],
   unlessNothing: (param) => param,
 }
 
@@ -63,7 +60,7 @@ const OP_NODE: Dialect<'opp2p', typeof schemas.ipNet, typeof schemas.opPeerStats
     banned,
     known,
   }),
-  banned: ({ bannedPeers, bannedIPS }) => ({ bannedPeers, bannedIPS }),
+  bannedPeers: ({ bannedPeers }) => bannedPeers,
   unlessNothing: (param, isNothing, error) => ({
     ...param,
     parse(value) {
@@ -289,8 +286,9 @@ function dialectMethods<N extends string, Subnet extends z.ZodType, Stats extend
 
 function dumpToJson<S extends z.ZodType>(
   dump: PeerDump,
-  dialect: Pick<Dialect<string, S, z.ZodType>, 'banned' | 'subnet'>,
+  dialect: Pick<Dialect<string, S, z.ZodType>, 'bannedPeers' | 'subnet'>,
 ) {
-  const { totalConnected, peers, bannedSubnets } = dump
-  return { totalConnected, peers, ...dialect.banned(dump), bannedSubnets: bannedSubnets.map(dialect.subnet) }
+  const bannedSubnets = dump.bannedSubnets.map(dialect.subnet)
+  const { totalConnected, peers, bannedIPS } = dump
+  return { totalConnected, peers, bannedPeers: dialect.bannedPeers(dump), bannedIPS, bannedSubnets }
 }

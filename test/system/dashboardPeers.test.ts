@@ -51,7 +51,7 @@ function serve(access?: Parameters<typeof servePage>[1]): Promise<ServedPage> {
   return servePage(
     {
       peers: async () => ({
-        ...{ totalConnected: 2, bannedPeers: [], bannedIPS: [], bannedSubnets: [], timeBans: { peers: [], ips: [] } },
+        ...{ totalConnected: 2, bannedPeers: [], bannedIPS: [], bannedSubnets: [], timeBans: [] },
         peers: { [NEAR]: record(NEAR, 'near/v1', 3), [FAR]: record(FAR, 'far/v1', 140) },
       }),
       standings: () => [

@@ -17,7 +17,7 @@ async function serve(access: TokenAccess) {
   const dump = { totalConnected: 1, peers: { [PEER]: peer }, bannedPeers: [], bannedIPS: [], bannedSubnets: [] }
   const served = await servePage(
     {
-      peers: async () => ({ ...dump, timeBans: { peers: [], ips: [] } }),
+      peers: async () => ({ ...dump, timeBans: [] }),
       health: async () => healthReport(),
       peerScore: async () => [scoreReport({ peerID: PEER })],
     },

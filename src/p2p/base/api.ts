@@ -60,7 +60,8 @@ export interface PeerDump {
   bannedIPS: string[]
   /** CIDR text; `cidrToIpNet` gives op-node's shape. */
   bannedSubnets: string[]
-  timeBans: { peers: string[]; ips: string[] }
+  /** Peers with a time-limited ban. */
+  timeBans: string[]
 }
 
 export interface PeerStats {

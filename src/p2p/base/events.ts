@@ -57,7 +57,6 @@ export interface P2pEventMap {
   response: [peer: string, event: ResponseTerm, detail?: string]
   banned: [peer: string, ban: Ban]
   unbanned: [peer: string, cause: UnbanCause]
-  ipUnbanned: [ip: string, cause: UnbanCause]
   /** The operator added a peer, an address or a subnet to a block list, or removed it. */
   blockListChanged: [change: 'block' | 'unblock', subject: BlockedSubject]
   traced: [event: GossipEvent, count: number]

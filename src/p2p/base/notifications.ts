@@ -12,6 +12,6 @@ export type P2pNotification =
   /** The peer joined or left the mesh, or was refused. */
   | { event: 'graft' | 'prune'; peerID: string; version: PayloadVersion; cause: MeshCause }
   | { event: 'ban'; peerID: string; reason: string; untilMs: number }
-  | ({ event: 'unban'; cause: UnbanCause } & ({ peerID: string } | { ip: string }))
+  | { event: 'unban'; peerID: string; cause: UnbanCause }
   /** The operator added an entry to a block list, or removed one. */
   | ({ event: 'block' | 'unblock' } & BlockedSubject)

@@ -1,7 +1,7 @@
 /** `refused`: the peer sent a GRAFT, and this node answered with a PRUNE. */
 export type MeshCause = 'by-us' | 'by-peer' | 'refused'
 
-/** Refuses a peer or an IP until `expiryMs` (Unix milliseconds). */
+/** Refuses a peer until `expiryMs` (Unix milliseconds). */
 export interface Ban {
   expiryMs: number
   reason: string

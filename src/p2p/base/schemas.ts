@@ -140,8 +140,9 @@ const scoreThreshold = z.object({
 export type ScoreThreshold = z.infer<typeof scoreThreshold>
 
 export const ban = z.object({
-  /** A peer id, or an IP. */
+  /** A peer id. */
   subject: z.string(),
+  /** This node bans peers only. */
   kind: z.enum(['peer', 'ip']),
   reason: z.string(),
   untilMs: moment,
@@ -188,7 +189,7 @@ export const scoreReport = z.object({
   blocked: z.boolean(),
   /** One sentence for each action that an operator can take. */
   advice: z.array(z.string()),
-  /** The block-list entries and IP bans that refuse this peer. To let the peer in, remove them. */
+  /** The block-list entries that refuse this peer. To let the peer in, remove them. */
   refusals: z.array(z.object({ subject: z.string(), reason: z.string() })),
 })
 export type PeerScoreReport = z.infer<typeof scoreReport>

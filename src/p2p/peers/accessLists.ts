@@ -4,13 +4,12 @@ import { formatCidr, formatIp, parseCidr, parseIp, type Subnet, subnetContains }
 import type { BlockRecord } from '../base/api.ts'
 import type { Ban } from '../base/records.ts'
 
-/** Per kind (peers, IPs). Larger than any operator needs, small enough to write on each change. */
+/** Larger than any operator needs, small enough to write on each change. */
 const MAX_BANS = 1_000
 
 const TEXTS = z.array(z.string())
 /** Time and reason of each block. Older versions wrote none. */
 const NOTES = z.record(z.string(), z.object({ sinceMs: z.number(), reason: z.string() })).default({})
-const BANS = z.record(z.string(), z.object({ expiryMs: z.number(), reason: z.string() }))
 
 const STORED = z.object({
   version: z.literal(1),
@@ -18,8 +17,7 @@ const STORED = z.object({
   blockedAddrs: TEXTS,
   blockedSubnets: TEXTS,
   protectedPeers: TEXTS,
-  peerBans: BANS,
-  ipBans: BANS,
+  peerBans: z.record(z.string(), z.object({ expiryMs: z.number(), reason: z.string() })),
   blockNotes: NOTES,
 })
 
@@ -27,7 +25,7 @@ const STORED = z.object({
 export type BlockNote = z.infer<typeof NOTES>[string]
 
 /**
- * The operator's three block lists, time-limited bans, and peers protected from pruning. In memory only;
+ * The operator's three block lists, time-limited bans of peers, and peers protected from pruning. In memory only;
  * `AccessListStore` persists them.
  */
 export class AccessLists {
@@ -37,8 +35,7 @@ export class AccessLists {
   private readonly subnets = new Map<string, Subnet>()
   /** Key: the blocked peer id, IP or CIDR text. */
   private readonly notes = new Map<string, BlockNote>()
-  private readonly peerBans = new Map<string, Ban>()
-  private readonly ipBans = new Map<string, Ban>()
+  private readonly bans = new Map<string, Ban>()
 
   blockAddr(ip: string): void {
     this.addrs.add(formatIp(parseIp(ip)))
@@ -96,57 +93,40 @@ export class AccessLists {
 
   /** Above the limit, the ban that expires first is removed. */
   banPeer(peerId: string, ban: Ban): void {
-    addBan(this.peerBans, peerId, ban)
+    this.bans.set(peerId, ban)
+    if (this.bans.size <= MAX_BANS) return
+    const [first] = [...this.bans].reduce((a, b) => (b[1].expiryMs < a[1].expiryMs ? b : a))
+    this.bans.delete(first)
   }
   /** True: there was a ban. */
   unbanPeer(peerId: string): boolean {
-    return this.peerBans.delete(peerId)
+    return this.bans.delete(peerId)
   }
-  banIp(ip: string, ban: Ban): void {
-    addBan(this.ipBans, formatIp(parseIp(ip)), ban)
+  /** The ban in force. */
+  peerBan(peerId: string, nowMs: number): Ban | undefined {
+    const ban = this.bans.get(peerId)
+    return ban !== undefined && ban.expiryMs > nowMs ? ban : undefined
   }
-  unbanIp(ip: string): boolean {
-    return this.ipBans.delete(ip)
+  activeBans(nowMs: number): [peerId: string, ban: Ban][] {
+    return [...this.bans].filter(([, { expiryMs }]) => expiryMs > nowMs)
   }
-  activeBans(nowMs: number): { peers: string[]; ips: string[] } {
-    const active = (bans: Map<string, Ban>): string[] =>
-      [...bans].filter(([, { expiryMs }]) => expiryMs > nowMs).map(([subject]) => subject)
-    return { peers: active(this.peerBans), ips: active(this.ipBans) }
-  }
-  /** Removes expired bans and returns their subjects. */
-  liftExpiredBans(nowMs: number): { peers: string[]; ips: string[] } {
-    return { peers: removeExpired(this.peerBans, nowMs), ips: removeExpired(this.ipBans, nowMs) }
-  }
-  /** The recorded ban, expired or not. */
-  peerBan(peerId: string): Ban | undefined {
-    return this.peerBans.get(peerId)
-  }
-  ipBan(ip: string): Ban | undefined {
-    return this.ipBans.get(ip)
-  }
-  activePeerBans(nowMs: number): { peerID: string; reason: string }[] {
-    return [...this.peerBans].flatMap(([peerID, { expiryMs, reason }]) =>
-      expiryMs > nowMs ? [{ peerID, reason }] : [],
-    )
+  /** Removes expired bans and returns their peers. */
+  liftExpiredBans(nowMs: number): string[] {
+    const expired = [...this.bans.keys()].filter((peerId) => this.peerBan(peerId, nowMs) === undefined)
+    for (const peerId of expired) this.bans.delete(peerId)
+    return expired
   }
 
-  listPeerBans(): [string, Ban][] {
-    return [...this.peerBans]
-  }
-
-  listIpBans(): [string, Ban][] {
-    return [...this.ipBans]
-  }
-
-  toJson(): z.infer<typeof STORED> {
+  toJson() {
     return {
       version: 1,
       blockedPeers: [...this.blockedPeers],
       blockedAddrs: this.listAddrs(),
       blockedSubnets: this.listSubnets(),
       protectedPeers: [...this.protectedPeers],
-      peerBans: Object.fromEntries(this.peerBans),
-      ipBans: Object.fromEntries(this.ipBans),
+      peerBans: Object.fromEntries(this.bans),
+      // Earlier versions do not read a file without it.
+      ipBans: {},
       blockNotes: this.activeNotes(),
     }
   }
@@ -170,22 +150,7 @@ export class AccessLists {
     for (const cidr of stored.blockedSubnets) lists.blockSubnet(cidr)
     for (const peer of stored.protectedPeers) lists.protectedPeers.add(peer)
     for (const [peer, ban] of Object.entries(stored.peerBans)) lists.banPeer(peer, ban)
-    for (const [ip, ban] of Object.entries(stored.ipBans)) lists.banIp(ip, ban)
     for (const [subject, note] of Object.entries(stored.blockNotes)) lists.noteBlock(subject, note)
     return lists
   }
-}
-
-function addBan(bans: Map<string, Ban>, subject: string, ban: Ban): void {
-  bans.set(subject, ban)
-  if (bans.size <= MAX_BANS) return
-  let [first, firstMs] = ['', Number.POSITIVE_INFINITY]
-  for (const [name, { expiryMs }] of bans) if (expiryMs < firstMs) [first, firstMs] = [name, expiryMs]
-  bans.delete(first)
-}
-
-function removeExpired(bans: Map<string, Ban>, nowMs: number): string[] {
-  const expired = [...bans].filter(([, { expiryMs }]) => expiryMs <= nowMs).map(([subject]) => subject)
-  for (const subject of expired) bans.delete(subject)
-  return expired
 }

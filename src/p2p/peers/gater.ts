@@ -35,24 +35,11 @@ export function createGater(modules: {
   const { lists, allowed, clock, events, metrics, onConnection, limits, peers } = modules
 
   const isPeerDenied = (peerId: string): boolean => {
-    if (lists.blockedPeers.has(peerId)) return true
-    const ban = lists.peerBan(peerId)
-    if (ban === undefined) return false
-    if (ban.expiryMs > clock.now()) return true
-    lists.unbanPeer(peerId)
-    events.emit('unbanned', peerId, 'expired')
+    if (lists.blockedPeers.has(peerId) || lists.peerBan(peerId, clock.now()) !== undefined) return true
+    if (lists.unbanPeer(peerId)) events.emit('unbanned', peerId, 'expired')
     return false
   }
-  const isIpDenied = (ip: string | undefined): boolean => {
-    if (ip === undefined) return false
-    if (lists.isAddrBlocked(ip)) return true
-    const ban = lists.ipBan(ip)
-    if (ban === undefined) return false
-    if (ban.expiryMs > clock.now()) return true
-    lists.unbanIp(ip)
-    events.emit('ipUnbanned', ip, 'expired')
-    return false
-  }
+  const isIpDenied = (ip: string | undefined): boolean => ip !== undefined && lists.isAddrBlocked(ip)
   /** True: the connection limit allows this inbound peer. Called after the peer has proved its identity. */
   const admits = (peerId: string): boolean => {
     if (peers.connected().length < modules.maxPeers) return true

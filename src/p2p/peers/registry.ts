@@ -19,6 +19,6 @@ export function createPeerRegistry(
     isProtected: (peer: string): boolean => staticIds.has(peer) || lists.protectedPeers.has(peer),
     /** Blocked or banned, so it may not connect. */
     isRefused: (peer: string): boolean =>
-      lists.blockedPeers.has(peer) || (lists.peerBan(peer)?.expiryMs ?? 0) > clock.now(),
+      lists.blockedPeers.has(peer) || lists.peerBan(peer, clock.now()) !== undefined,
   }
 }

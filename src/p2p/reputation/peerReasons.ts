@@ -55,11 +55,10 @@ export function createPeerReasons(
     limits.push({ name: 'ban', value: options.banThreshold, effect: 'banned, and its connections are closed' })
   }
 
-  const banRecord = (kind: BanRecord['kind'], subject: string, ban: Ban): BanRecord => {
-    const remainingS = Math.max(0, Math.ceil((ban.expiryMs - clock.now()) / 1000))
-    return { subject, kind, reason: ban.reason, untilMs: ban.expiryMs, remainingS }
+  const banRecord = (subject: string, { reason, expiryMs: untilMs }: Ban): BanRecord => {
+    const remainingS = Math.max(0, Math.ceil((untilMs - clock.now()) / 1000))
+    return { subject, kind: 'peer', reason, untilMs, remainingS }
   }
-  const isActive = (ban: Ban | undefined): ban is Ban => ban !== undefined && ban.expiryMs > clock.now()
 
   const fullReport = async (peerId: string, isConnected: boolean): Promise<PeerScoreReport> => {
     const servesBlocks = await modules.servesBlocks(peerId)
@@ -84,7 +83,7 @@ export function createPeerReasons(
       : []
     const counters = modules.router.counters(peerId)
     const keptUntilMs = counters === undefined || counters.connected ? undefined : counters.expire
-    const ban = lists.peerBan(peerId)
+    const ban = lists.peerBan(peerId, clock.now())
     const causes = causesOf(peerId)
     const found: Omit<PeerScoreReport, 'advice' | 'servesBlocks'> = {
       peerID: peerId,
@@ -102,7 +101,7 @@ export function createPeerReasons(
       })),
       forecastHorizonS: isConnected ? FORECAST_S : 0,
       forgottenInS: keptUntilMs === undefined ? null : Math.max(0, Math.ceil((keptUntilMs - clock.now()) / 1000)),
-      ban: isActive(ban) ? banRecord('peer', peerId, ban) : null,
+      ban: ban === undefined ? null : banRecord(peerId, ban),
       blocked: lists.blockedPeers.has(peerId),
       refusals: refusals(peerId),
     }
@@ -132,14 +131,9 @@ export function createPeerReasons(
     if (lastIp !== undefined) ips.add(lastIp)
     for (const ip of ips) {
       const entry = lists.addrBlock(ip)
-      if (entry !== undefined) {
-        const reason = entry === ip ? `its IP ${ip} is blocked` : `its IP ${ip} is in the blocked subnet ${entry}`
-        found.push({ subject: entry, reason })
-      }
-      const ban = lists.ipBan(ip)
-      if (!isActive(ban)) continue
-      const until = new Date(ban.expiryMs).toISOString()
-      found.push({ subject: ip, reason: `its IP ${ip} is banned until ${until}: ${ban.reason}` })
+      if (entry === undefined) continue
+      const reason = entry === ip ? `its IP ${ip} is blocked` : `its IP ${ip} is in the blocked subnet ${entry}`
+      found.push({ subject: entry, reason })
     }
     return found
   }
@@ -165,7 +159,7 @@ export function createPeerReasons(
     },
     standings() {
       const connected = new Set(modules.connected())
-      const bans = new Map(lists.listPeerBans().filter(([, ban]) => isActive(ban)))
+      const bans = new Map(lists.activeBans(clock.now()))
       return [...new Set([...connected, ...bans.keys(), ...lists.blockedPeers])].map((peerID) => {
         const ban = bans.get(peerID)
         const topics = Object.values(modules.router.counters(peerID)?.topics ?? {})
@@ -177,17 +171,13 @@ export function createPeerReasons(
           static: modules.isStatic(peerID),
           protected: modules.isProtected(peerID),
           blocked: lists.blockedPeers.has(peerID),
-          ban: ban === undefined ? null : banRecord('peer', peerID, ban),
+          ban: ban === undefined ? null : banRecord(peerID, ban),
         }
       })
     },
     async bans() {
-      const peers = lists.listPeerBans().map(([peerId, ban]) => ({ kind: 'peer' as const, subject: peerId, ban }))
-      const ips = lists.listIpBans().map(([ip, ban]) => ({ kind: 'ip' as const, subject: ip, ban }))
-      return [...peers, ...ips]
-        .filter(({ ban }) => isActive(ban))
-        .map(({ kind, subject, ban }) => banRecord(kind, subject, ban))
-        .sort((a, b) => a.untilMs - b.untilMs)
+      const bans = lists.activeBans(clock.now()).map(([peerId, ban]) => banRecord(peerId, ban))
+      return bans.sort((a, b) => a.untilMs - b.untilMs)
     },
   }
 }

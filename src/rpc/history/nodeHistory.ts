@@ -153,7 +153,7 @@ export class NodeHistory {
     if (change.event === 'ban') this.note('ban', `banned: ${change.reason}`, change.peerID)
     else if (change.event === 'unban') {
       const how = change.cause === 'expired' ? 'ban expired' : 'ban lifted by the operator'
-      this.note('unban', how, 'peerID' in change ? change.peerID : change.ip)
+      this.note('unban', how, change.peerID)
     } else if (change.event === 'block' || change.event === 'unblock') {
       const subject = 'peerID' in change ? change.peerID : 'ip' in change ? change.ip : change.subnet
       this.note(change.event, `${change.event}ed by the operator`, subject)

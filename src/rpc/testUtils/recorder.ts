@@ -209,7 +209,7 @@ export function recorder() {
     bannedPeers: [],
     bannedIPS: ['1.2.3.4'],
     bannedSubnets: ['10.0.0.0/8'],
-    timeBans: { peers: ['16Uiu2banned'], ips: ['1.2.3.4', '5.6.7.8'] },
+    timeBans: ['16Uiu2banned'],
   }
   const answers: Partial<P2pApi> = {
     self: async () => RECORD,

@@ -22,7 +22,7 @@ const LEAVE = '\x1b[?1049l'
 async function serve() {
   const { node, p2p, calls, listeners } = recorder()
   p2p.peers = async () => ({
-    ...{ totalConnected: 1, bannedPeers: [], bannedIPS: [], bannedSubnets: [], timeBans: { peers: [], ips: [] } },
+    ...{ totalConnected: 1, bannedPeers: [], bannedIPS: [], bannedSubnets: [], timeBans: [] },
     peers: { [RECORD.peerID]: { ...RECORD, connectedness: 1, direction: 1, userAgent: 'agent\x1b[31m' } },
   })
   p2p.peerScore = async () => [scoreReport({ peerID: RECORD.peerID, mainReason: 'false blocks' })]
