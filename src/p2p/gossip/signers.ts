@@ -18,17 +18,11 @@ export function createSigners(modules: { current: () => Hex | undefined; clock: 
   let known: Hex | undefined
   let previous: { address: Hex; sinceMs: number } | undefined
 
-  /** Cache of the last configured text and its address. */
-  let read: { text: Hex | undefined; address: Hex | undefined } = { text: undefined, address: undefined }
-
   const refresh = (): Hex | undefined => {
     const text = modules.current()
-    if (text !== read.text) {
-      const address = text === undefined ? undefined : lowerHex(text)
-      read = { text, address: address === ZERO_ADDRESS ? undefined : address }
-    }
-    const { address } = read
-    if (address !== undefined && address !== known) {
+    const address = text === undefined ? undefined : lowerHex(text)
+    if (address === undefined || address === ZERO_ADDRESS) return undefined
+    if (address !== known) {
       if (known !== undefined) previous = { address: known, sinceMs: modules.clock.now() }
       known = address
     }
