@@ -78,7 +78,7 @@ function judge(unpacked: Unpacked): Verdict {
   last = now
   clearTimeout(idleTimer)
   idleTimer = setTimeout(measureIdle, IDLE_AFTER_MS)
-  return { result: 'accept', envelope: block, signer: 'current' }
+  return { result: 'accept', envelope: block }
 }
 
 function createRivalIds() {

@@ -32,7 +32,7 @@ export type IgnoreReason =
   | 'internal-error'
 
 export type Verdict =
-  | { result: 'accept'; envelope: PayloadEnvelope; signer: 'current' | 'previous' }
+  | { result: 'accept'; envelope: PayloadEnvelope }
   | { result: 'ignore'; reason: IgnoreReason; detail?: string; block?: BlockName }
   | { result: 'reject'; reason: RejectReason; detail?: string; block?: BlockName }
 

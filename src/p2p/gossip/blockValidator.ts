@@ -74,8 +74,7 @@ export function createBlockValidator(modules: BlockValidatorModules, options: { 
 
     if (inspection.stop === 'too-many-transactions') return { ...ignore('too-many-transactions'), block }
 
-    const signer = signers.judge(inspection.signer)
-    if (signer === 'wrong') return reject('wrong-signer', inspection.signer)
+    if (!signers.accepts(inspection.signer)) return reject('wrong-signer', inspection.signer)
     const fault = hashFault(payload.blockHash, inspection.computedHash) ?? shapeFault(version, envelope)
     if (fault !== undefined) return { ...fault, block }
 
@@ -83,7 +82,7 @@ export function createBlockValidator(modules: BlockValidatorModules, options: { 
     if (known === 'too-many') return { ...reject('too-many-at-height'), block }
     if (known === 'seen') return { ...ignore('already-seen'), block }
     seen.record(block.number, block.hash)
-    return { result: 'accept', envelope, signer }
+    return { result: 'accept', envelope }
   }
 
   const timeFault = (timestamp: number): Rejection => {

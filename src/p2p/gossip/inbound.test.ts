@@ -12,7 +12,7 @@ import { realGossip } from '../testUtils/realGossip.ts'
 import { TOPIC, testBlock, testConfig } from '../testUtils/testChain.ts'
 import type { DecodedRpc } from './adapter.ts'
 
-const BLOCK: Verdict = { result: 'accept', envelope: testBlock(testConfig()), signer: 'current' }
+const BLOCK: Verdict = { result: 'accept', envelope: testBlock(testConfig()) }
 const NONE: Verdict = { result: 'ignore', reason: 'already-seen' }
 const BAD: Verdict = { result: 'reject', reason: 'bad-signature' }
 const NAMES: Record<string, string> = {

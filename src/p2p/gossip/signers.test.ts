@@ -18,8 +18,8 @@ function setUp(first: Hex | undefined) {
 describe('createSigners', () => {
   it('accepts only the current signer at first, in upper or lower case', () => {
     const { signers } = setUp(`0x${'AA'.repeat(20)}`)
-    expect(signers.judge(A)).toBe('current')
-    expect(signers.judge(B)).toBe('wrong')
+    expect(signers.accepts(A)).toBe(true)
+    expect(signers.accepts(B)).toBe(false)
   })
 
   it('starts no grace time when the first signer becomes known', () => {
@@ -29,37 +29,37 @@ describe('createSigners', () => {
     expect(signers.configured()).toBe(false)
     state.current = A
     expect(signers.configured()).toBe(true)
-    expect(signers.judge(ZERO_ADDRESS)).toBe('wrong')
+    expect(signers.accepts(ZERO_ADDRESS)).toBe(false)
   })
 
   const afterChange = () => {
     const all = setUp(A)
-    all.signers.judge(A)
+    all.signers.accepts(A)
     all.state.current = B
     return all
   }
 
   it('accepts the previous signer for three hours after the change was noticed', async () => {
     const { signers, clock } = afterChange()
-    expect(signers.judge(A)).toBe('previous')
+    expect(signers.accepts(A)).toBe(true)
     await clock.advance(3 * HOURS)
-    expect(signers.judge(A)).toBe('previous')
+    expect(signers.accepts(A)).toBe(true)
     await clock.advance(1)
-    expect(signers.judge(A)).toBe('wrong')
+    expect(signers.accepts(A)).toBe(false)
   })
 
   it('ends the grace time at the first block of the new signer', () => {
     const { signers } = afterChange()
-    expect(signers.judge(A)).toBe('previous')
-    expect(signers.judge(B)).toBe('current')
-    expect(signers.judge(A)).toBe('wrong')
+    expect(signers.accepts(A)).toBe(true)
+    expect(signers.accepts(B)).toBe(true)
+    expect(signers.accepts(A)).toBe(false)
   })
 
   it('keeps only the latest previous signer', () => {
     const { signers, state } = afterChange()
     signers.configured()
     state.current = C
-    expect(signers.judge(B)).toBe('previous')
-    expect(signers.judge(A)).toBe('wrong')
+    expect(signers.accepts(B)).toBe(true)
+    expect(signers.accepts(A)).toBe(false)
   })
 })

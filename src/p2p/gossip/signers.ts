@@ -5,8 +5,6 @@ import { ZERO_ADDRESS } from '../../rollup/protocol/types.ts'
 /** op-node (2026-04): blocks of a rotated signer stay valid for 3 h after the change was noticed. */
 const GRACE_MS = 3 * 60 * 60_000
 
-export type SignerVerdict = 'current' | 'previous' | 'wrong'
-
 /** The signers whose blocks are accepted. */
 export type Signers = ReturnType<typeof createSigners>
 
@@ -35,13 +33,11 @@ export function createSigners(modules: { current: () => Hex | undefined; clock: 
   return {
     /** False while the configured signer is unknown or zero. Then no block is validated. */
     configured: (): boolean => refresh() !== undefined,
-    judge(signer: Hex): SignerVerdict {
-      const current = refresh()
-      if (signer === current) {
-        previous = undefined
-        return 'current'
-      }
-      return signer === inGrace() ? 'previous' : 'wrong'
+    /** True: a block of this signer is accepted. */
+    accepts(signer: Hex): boolean {
+      if (signer !== refresh()) return signer === inGrace()
+      previous = undefined
+      return true
     },
     /** The accepted signers: none, one, or two. */
     accepted: (): Hex[] => [refresh(), inGrace()].filter((address) => address !== undefined),

@@ -71,7 +71,7 @@ async function seconds(count: number, event: () => void = () => {}): Promise<voi
   }
 }
 
-const accept = (envelope: PayloadEnvelope) => record.onVerdict(PEER, { result: 'accept', envelope, signer: 'current' })
+const accept = (envelope: PayloadEnvelope) => record.onVerdict(PEER, { result: 'accept', envelope })
 /** A block from gossip that becomes the head. */
 const byGossip = (): void => {
   const envelope = nextBlock()

@@ -25,8 +25,6 @@ export interface DialFailure {
   reason: DialFailureReason
   /** One line for the operator, without a full stop. */
   text: string
-  /** For `other-peer`: the peer id found. */
-  foundPeerId?: string
 }
 
 /** Node's error codes of sockets and name resolution. */
@@ -86,7 +84,7 @@ export function classifyDialFailure(error: unknown): DialFailure {
   if (reason === 'other-peer') {
     const [, found, expected] = /key (\S+) does not match expected remote identity key (\S+)/.exec(detail) ?? []
     if (found !== undefined && expected !== undefined) {
-      return { reason, text: `another peer answers there: ${found} instead of ${expected}`, foundPeerId: found }
+      return { reason, text: `another peer answers there: ${found} instead of ${expected}` }
     }
   }
   if (reason === 'handshake' || reason === 'unknown' || reason === 'local') {

@@ -18,7 +18,7 @@ const block = { number: 5, hash: '0x12' } as const
 describe('recordPeerEvents', () => {
   it('records every verdict except an accepted block', () => {
     const events = recorded((emit) => {
-      emit('verdict', 'peer', 3, { result: 'accept', envelope: testBlock(testConfig()), signer: 'current' })
+      emit('verdict', 'peer', 3, { result: 'accept', envelope: testBlock(testConfig()) })
       emit('verdict', 'peer', 3, { result: 'reject', reason: 'wrong-hash', detail: 'is 0x34', block })
       emit('verdict', 'peer', 4, { result: 'ignore', reason: 'already-seen' })
       emit('rejectedAgain', 'peer', 2, { result: 'reject', reason: 'wrong-hash', block })
