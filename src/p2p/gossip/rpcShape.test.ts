@@ -29,7 +29,7 @@ describe('checkRpcShape', () => {
     ['empty ids without end', { ihave: [ids(MAX_RPC_FIELDS, 0)] }, MAX_RPC_FIELDS],
     [
       'messages without end',
-      { messages: Array.from({ length: MAX_RPC_FIELDS }, () => ({ topic: '' })) },
+      { messages: Array.from({ length: MAX_RPC_FIELDS }, () => ({ topic: TOPIC })) },
       MAX_RPC_FIELDS,
     ],
     [
