@@ -1,5 +1,3 @@
-import { MAX_CONTROL_MESSAGES } from './rpcShape.ts'
-
 /** A signature (65 bytes) and one byte. A shorter message is rejected. */
 export const MIN_MESSAGE_BYTES = 66
 
@@ -35,6 +33,8 @@ export const MAX_INBOUND_GOSSIP_STREAMS = 4
 /** Four topics at the library's 1 KiB each need less. */
 export const MAX_TOPIC_BYTES_PER_PEER = 16 * 1024
 
+/** Control messages of one kind: an honest peer sends one for each of the four topics. */
+const MAX_CONTROL_MESSAGES = 64
 /**
  * Limits of one RPC. Ids: gossipsub's limits (5000 an IHAVE, op-node's 1000 IDONTWANT). Messages: many times the answer
  * to an IWANT of the whole mcache. An RPC above a limit is dropped and its sender penalised.

@@ -6,7 +6,7 @@ import { errorWith } from '../../lib/testUtils/errorWith.ts'
 import { propertyRuns } from '../../lib/testUtils/propertyRuns.ts'
 import { type AnyRpc, encodeRpc } from '../hostile/rpcCodec.ts'
 import { throwsOnly } from '../testUtils/throwsOnly.ts'
-import { checkRpcShape, MAX_CONTROL_MESSAGES, MAX_ID_BYTES, MAX_RPC_FIELDS } from './rpcShape.ts'
+import { checkRpcShape, MAX_ID_BYTES, MAX_RPC_FIELDS } from './rpcShape.ts'
 
 const TOPIC = '/optimism/10/2/blocks'
 
@@ -32,12 +32,6 @@ describe('checkRpcShape', () => {
       { messages: Array.from({ length: MAX_RPC_FIELDS }, () => ({ topic: TOPIC })) },
       MAX_RPC_FIELDS,
     ],
-    [
-      'thousands of GRAFTs',
-      { graft: Array.from({ length: MAX_CONTROL_MESSAGES + 1 }, () => TOPIC) },
-      MAX_CONTROL_MESSAGES,
-    ],
-    ['thousands of IHAVEs', { ihave: Array.from({ length: 1_000 }, () => []) }, MAX_CONTROL_MESSAGES],
     ['an id of a kilobyte', { idontwant: [ids(1, 1_000)] }, 'message id'],
   ])('refuses %s', (_id, rpc, named) => {
     expect(() => checkRpcShape(encodeRpc(rpc))).toThrow(errorWith('decode', named))

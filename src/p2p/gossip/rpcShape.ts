@@ -6,6 +6,12 @@ const FIXED64 = 1
 /** A length, then that many bytes. */
 const BYTES = 2
 const FIXED32 = 5
+/**
+ * Bytes of a key, a length or a flag. For a longer varint the library reads ten bytes, whatever its real length.
+ */
+const SHORT_VARINT = 5
+/** Bytes of any other number: a negative one takes ten. */
+const LONG_VARINT = 10
 
 /**
  * Limit of protobuf fields in one RPC, nested fields included: an IHAVE of 5000 ids for each of the four topics,
@@ -14,8 +20,6 @@ const FIXED32 = 5
 export const MAX_RPC_FIELDS = 40_000
 /** Ids of this network have 20 bytes, ids elsewhere at most 32. The library keeps ids as text for seconds. */
 export const MAX_ID_BYTES = 64
-/** Control messages of one kind: an honest peer sends one for each of the four topics. */
-export const MAX_CONTROL_MESSAGES = 64
 
 /** The library's type of a field. `FLAG`: a 32-bit number. */
 const FLAG = 1
@@ -56,16 +60,13 @@ export function checkRpcShape(bytes: Uint8Array): number {
 }
 
 function checkMembers(walk: Walk, end: number, shape: Shape): void {
-  const counts = shape === CONTROL ? CONTROL.map(() => 0) : undefined
   while (walk.at < end) {
     const key = nextKey(walk)
-    const field = key >>> 3
-    const member = field < shape.length ? shape[field] : undefined
+    const member = shape[key >>> 3]
     if (member === undefined) {
       skip(walk, key & 7, end)
       continue
     }
-    if (counts !== undefined) count(counts, field)
     // The library ignores the wire type of a known field.
     const wireType = member === FLAG || member === NUMBER ? VARINT : BYTES
     if ((key & 7) !== wireType) throw new DecodeError(`rpc: wire type ${key & 7}, expected ${wireType}`)
@@ -73,18 +74,9 @@ function checkMembers(walk: Walk, end: number, shape: Shape): void {
   }
 }
 
-function count(counts: number[], kind: number): void {
-  const next = (counts[kind] ?? 0) + 1
-  if (next > MAX_CONTROL_MESSAGES) {
-    throw new DecodeError(`rpc: more than ${MAX_CONTROL_MESSAGES} control messages of one kind`)
-  }
-  counts[kind] = next
-}
-
 function checkMember(walk: Walk, end: number, member: Member): void {
   if (member === FLAG || member === NUMBER) {
-    if (member === FLAG) nextVarint(walk)
-    else skipVarint(walk)
+    nextVarint(walk, member === FLAG ? SHORT_VARINT : LONG_VARINT)
     if (walk.at > end) throw new DecodeError('rpc: a field is longer than its container')
     return
   }
@@ -105,20 +97,10 @@ function nextKey(walk: Walk): number {
   return key
 }
 
-/**
- * A key, a length or a flag. For a varint of more than five bytes the library reads ten bytes, whatever its real
- * length.
- */
-function nextVarint(walk: Walk): number {
-  const { bytes } = walk
-  const first = bytes[walk.at]
-  if (first !== undefined && first < 0x80) {
-    walk.at += 1
-    return first
-  }
+function nextVarint(walk: Walk, maxBytes: number = SHORT_VARINT): number {
   let value = 0
-  for (let shift = 0; shift < 5; shift++) {
-    const byte = bytes[walk.at]
+  for (let shift = 0; shift < maxBytes; shift++) {
+    const byte = walk.bytes[walk.at]
     if (byte === undefined) throw new DecodeError('rpc: ends inside a number')
     walk.at += 1
     value += (byte & 0x7f) * 2 ** (7 * shift)
@@ -136,20 +118,9 @@ function nextLength(walk: Walk, end: number): number {
 
 function skip(walk: Walk, wireType: number, end: number): void {
   if (wireType === BYTES) walk.at = nextLength(walk, end)
-  else if (wireType === VARINT) skipVarint(walk)
+  else if (wireType === VARINT) nextVarint(walk, LONG_VARINT)
   else if (wireType === FIXED64) walk.at += 8
   else if (wireType === FIXED32) walk.at += 4
   else throw new DecodeError(`rpc: wire type ${wireType}`)
   if (walk.at > end) throw new DecodeError('rpc: a field is longer than its container')
-}
-
-/** A negative number takes ten bytes. */
-function skipVarint(walk: Walk): void {
-  for (let count = 0; count < 10; count++) {
-    const byte = walk.bytes[walk.at]
-    if (byte === undefined) throw new DecodeError('rpc: ends inside a number')
-    walk.at += 1
-    if (byte < 0x80) return
-  }
-  throw new DecodeError('rpc: a number is too large')
 }
