@@ -15,14 +15,11 @@ import { DeviumError } from '../../lib/errors.ts'
 export type PeerCounters = PeerScore['peerStats'] extends Map<string, infer Counters> ? Counters : never
 export type TopicCounters = PeerCounters['topics'][string]
 
-/** The members that IHAVE, IWANT and IDONTWANT share. */
-export type MessageIdList = Pick<RPC.ControlIWant, 'messageIDs'>
-
 /** The members of a decoded RPC that this room uses. */
 export interface DecodedRpc {
   subscriptions: RPC.SubOpts[]
   messages: RPC.Message[]
-  control?: { ihave: MessageIdList[]; idontwant: MessageIdList[]; prune: { backoff?: number }[] }
+  control?: Pick<RPC.ControlMessage, 'ihave' | 'idontwant' | 'prune'>
 }
 
 /** The members of an outgoing RPC that this room uses. */
@@ -94,8 +91,6 @@ export interface GossipInternals extends Pick<GossipSub, 'getPeers' | 'getSubscr
   handleReceivedRpc(from: PeerId, rpc: DecodedRpc): Promise<void>
   /** Runs every half second. */
   heartbeat(): Promise<void>
-  /** Queues one IHAVE for the peer. */
-  pushGossip(peerId: string, ihave: MessageIdList & { topicID: string }): void
   /** False when the RPC could not be sent. */
   sendRpc(peerId: string, rpc: OutgoingRpc): boolean
   publish(topic: string, data: Uint8Array, options: { floodPublish: boolean }): Promise<{ recipients: PeerId[] }>
@@ -113,7 +108,7 @@ const USED: {
   gossip: {
     mesh: 'object', streamsOutbound: 'object', backoff: 'object', mcache: 'object', seenCache: 'object', score: 'object',
     gossipTracer: 'object', idontwants: 'object', heartbeatTicks: 'number', createOutboundStream: 'function',
-    handleReceivedRpc: 'function', heartbeat: 'function', pushGossip: 'function', sendRpc: 'function', publish: 'function',
+    handleReceivedRpc: 'function', heartbeat: 'function', sendRpc: 'function', publish: 'function',
   },
   gossipTracer: { promises: 'object', deliverMessage: 'function', rejectMessage: 'function' },
   mcache: { history: 'object', msgs: 'object', put: 'function' }, seenCache: { has: 'function', put: 'function' },
@@ -128,6 +123,12 @@ export function gossipInternals(gossip: object): GossipInternals {
     }
   }
   return gossip as GossipInternals
+}
+
+/** An RPC with these control messages. */
+export function controlRpc(control: Partial<RPC.ControlMessage>): OutgoingRpc {
+  const empty = { ihave: [], iwant: [], graft: [], prune: [], idontwant: [] }
+  return { subscriptions: [], messages: [], control: { ...empty, ...control } }
 }
 
 export function subscribersOf(gossip: Pick<GossipInternals, 'getSubscribers'>, topic: string): string[] {

@@ -7,6 +7,7 @@ import { until } from '../../lib/testUtils/until.ts'
 import { nodeInTest } from '../testUtils/inTest.ts'
 import { networkInTest } from '../testUtils/network.ts'
 import { SEQUENCER_KEY, testBlock, testConfig } from '../testUtils/testChain.ts'
+import type { OutgoingRpc } from './adapter.ts'
 import { manageGossipStreams } from './gossipStreams.ts'
 
 describe('a new peer', () => {
@@ -55,10 +56,9 @@ function setUp(connected: string[], protocols: string[] = [], history = [2, 1], 
   const clock = new ManualClock(0)
   const cached = history.map((id) => ({ msgId: Uint8Array.of(id), msgIdStr: String(id), topic: 't' }))
   const waiting = new Map<string, () => void>()
-  const announced: [string, { topicID: string; messageIDs: Uint8Array[] }][] = []
+  const announced: [string, Uint8Array[]][] = []
   /** First bytes of the ids in each RPC. */
   const sent: number[][] = []
-  let carried = 0
   const opened: string[] = []
   const subscribed: string[] = []
   let status = 'open'
@@ -81,10 +81,10 @@ function setUp(connected: string[], protocols: string[] = [], history = [2, 1], 
         rawStream: { status, protocol: '', addEventListener: () => {} },
       })
     },
-    pushGossip: (id: string, ihave: { topicID: string; messageIDs: Uint8Array[] }) => void announced.push([id, ihave]),
-    sendRpc: () => {
-      sent.push(announced.slice(carried).flatMap(([, { messageIDs }]) => messageIDs.map(([byte]) => byte ?? 0)))
-      carried = announced.length
+    sendRpc: (id: string, { control }: OutgoingRpc) => {
+      const ihave = control?.ihave ?? []
+      for (const { messageIDs } of ihave) announced.push([id, messageIDs])
+      sent.push(ihave.flatMap(({ messageIDs }) => messageIDs.map(([byte]) => byte ?? 0)))
       return true
     },
     addEventListener: (type: string, listener: Listener) => void listeners.set(type, listener),
@@ -163,7 +163,7 @@ describe('manageGossipStreams', () => {
     async (_, protocols) => {
       const { announced, cached, clock, gossip, come } = setUp(['a'], protocols, [9, 8, 7, 6, 5, 4, 3, 2, 1])
       await come()
-      const ids = () => announced.splice(0).map(([, { messageIDs }]) => messageIDs[0]?.[0])
+      const ids = () => announced.splice(0).map(([, messageIDs]) => messageIDs[0]?.[0])
       expect(ids()).toEqual([9, 1, 2, 3])
       await clock.advance(499)
       expect(ids()).toEqual([])

@@ -1,10 +1,10 @@
 import type { Connection, PeerId, StreamCloseEvent } from '@libp2p/interface'
 import { type Clock, sleep } from '../../lib/clock.ts'
 import type { Logger } from '../../lib/logger.ts'
-import { type Around, type CachedName, type GossipInternals, peerNamed, subscribersOf } from './adapter.ts'
+import { type Around, type CachedName, controlRpc, type GossipInternals, peerNamed, subscribersOf } from './adapter.ts'
 
 type StreamInternals = Pick<GossipInternals, 'getPeers' | 'getTopics' | 'getSubscribers' | 'streamsOutbound'> &
-  Pick<GossipInternals, 'createOutboundStream' | 'pushGossip' | 'sendRpc'>
+  Pick<GossipInternals, 'createOutboundStream' | 'sendRpc'>
 
 /** The events of the library's service that this module uses. */
 export interface GossipEventSource {
@@ -103,12 +103,8 @@ export function manageGossipStreams(
     const protocols = await modules.protocolsOf(peerId).catch(() => [])
     if (target.streamsOutbound.get(id) !== stream) return
     const announce = (messages: readonly CachedName[]): void => {
-      for (const { topic, msgId } of messages) {
-        if (!isSubscribed(topic)) continue
-        target.pushGossip(id, { topicID: topic, messageIDs: [msgId] })
-      }
-      // The queued IHAVE is sent with this RPC.
-      target.sendRpc(id, { subscriptions: [], messages: [] })
+      const wanted = messages.filter(({ topic }) => isSubscribed(topic))
+      target.sendRpc(id, controlRpc({ ihave: wanted.map(({ topic, msgId }) => ({ topicID: topic, messageIDs: [msgId] })) }))
     }
     if (isRustNode(protocols)) {
       const latest = modules.history(RUST_MAX_AGE_S).slice(0, RUST_MAX_BLOCKS)

@@ -12,7 +12,7 @@ import { InspectionFailure } from '../inspection/inspectionProcess.ts'
 import { MAX_GOSSIP_BYTES } from '../inspection/largeMessages.ts'
 import { idText, type Unpacked } from '../inspection/messageId.ts'
 import type { PeerQuotas } from '../quotas/quotas.ts'
-import { type GossipInternals, peerNamed } from './adapter.ts'
+import { controlRpc, type GossipInternals, peerNamed } from './adapter.ts'
 import type { EntranceHandlers } from './entrance.ts'
 import type { Forwarder } from './forward.ts'
 import type { GossipHistory } from './gossipHistory.ts'
@@ -207,8 +207,7 @@ export function createInbound(
   const sendIdontwant = (id: Uint8Array, topic: string, from: string): void => {
     for (const peerId of gossip.mesh.get(topic) ?? []) {
       if (peerId === from || gossip.streamsOutbound.get(peerId)?.rawStream.protocol !== multicodec) continue
-      const control = { ihave: [], iwant: [], graft: [], prune: [], idontwant: [{ messageIDs: [id] }] }
-      gossip.sendRpc(peerId, { subscriptions: [], messages: [], control })
+      gossip.sendRpc(peerId, controlRpc({ idontwant: [{ messageIDs: [id] }] }))
     }
   }
 

@@ -20,7 +20,6 @@ import { gossipsubOptions } from './gossipsubOptions.ts'
 import { createInbound } from './inbound.ts'
 import type { MessageIds } from './knownMessages.ts'
 import { IDONTWANT_MIN_BYTES } from './params.ts'
-import { countSentRpcs } from './rpcCounts.ts'
 import type { GossipScoring } from './scoreParams.ts'
 import { followWallClock } from './wallClockJumps.ts'
 
@@ -105,7 +104,12 @@ export function createGossipRouter(gossip: GossipSub, modules: GossipRouterModul
     score,
     createOutboundStream: streams.createOutboundStream,
     heartbeat: followWallClock(internals),
-    sendRpc: countSentRpcs((event) => events.emit('traced', event, 1)),
+    sendRpc: (send) => (peerId, rpc) => {
+      const isSent = send(peerId, rpc)
+      // DROP_RPC: the peer's queue is full, or its stream has closed.
+      events.emit('traced', isSent ? 'SEND_RPC' : 'DROP_RPC', 1)
+      return isSent
+    },
   })
   const forwarder = createForwarder(internals, modules, { meshLow: options.meshLow, publishThreshold })
   const inbound = createInbound(
