@@ -42,7 +42,7 @@ it('the registry has every p2p metric of op-node, with the same name, type and l
   metrics.gater.onDial(true)
   metrics.gater.onAccept(false)
   const events = createP2pEvents({ logger: silentLogger })
-  metrics.observe(events, () => 7)
+  metrics.observe(events)
   events.emit('traced', 'RECV_RPC', 3)
   metrics.onRequest('client', 7, 0, 0.1)
   metrics.observeScores([SCORES])

@@ -14,7 +14,7 @@ const SCORE_BUCKETS = [-100, -40, -20, -10, -5, -2, -1, -0.5, -0.05, 0, 0.05, 0.
 export type P2pMetrics = ReturnType<typeof createP2pMetrics>
 
 export function createP2pMetrics(registry: Registry) {
-  const { gauge, counter, histogram, watched, watchedByLabel } = createMetricMakers(registry, PREFIX)
+  const { gauge, counter, event, histogram, watched, watchedByLabel } = createMetricMakers(registry, PREFIX)
 
   /**
    * Plain counters: several are counted per message and peer. They are copied into the registry only when metrics are
@@ -38,10 +38,8 @@ export function createP2pMetrics(registry: Registry) {
     labelNames: ['type'],
     buckets: SCORE_BUCKETS,
   })
-  const unsafePayloads = counter('unsafe_payloads_total', 'Unsafe payloads received, by gossip and on request')
-  const lastUnsafePayload = gauge('last_unsafe_payloads_unix', 'Time of the last unsafe payload, Unix seconds')
-  const publishingErrors = counter('publishing_errors_total', 'Blocks that could not be published')
-  const lastPublishingError = gauge('last_publishing_errors_unix', 'Time of the last publishing error, Unix seconds')
+  const onUnsafePayload = event('unsafe_payloads', 'Unsafe payloads received, by gossip and on request')
+  const onPublishingError = event('publishing_errors', 'Blocks that could not be published')
 
   const discoveryLookups = counter('p2p_discovery_lookups_total', 'Lookups of random nodes')
   const discoveryRecords = counter(
@@ -57,7 +55,7 @@ export function createP2pMetrics(registry: Registry) {
   }
   return {
     gater,
-    observe(events: Pick<P2pEvents, 'on'>, nowS: () => number) {
+    observe(events: Pick<P2pEvents, 'on'>) {
       const onGossipEvent = (event: GossipEvent, count: number): void => {
         gossipEvents[event] = (gossipEvents[event] ?? 0) + count
       }
@@ -65,10 +63,7 @@ export function createP2pMetrics(registry: Registry) {
       events.on('connected', () => onGossipEvent('ADD_PEER', 1))
       events.on('disconnected', () => onGossipEvent('REMOVE_PEER', 1))
       events.on('unbanned', () => peerUnbans.inc())
-      events.on('block', () => {
-        unsafePayloads.inc()
-        lastUnsafePayload.set(nowS())
-      })
+      events.on('block', onUnsafePayload)
     },
     /** Gauges that are computed when metrics are read. */
     watch(read: { connections(): number; streams(): number; bandwidth(): { in: number; out: number } }) {
@@ -116,9 +111,6 @@ export function createP2pMetrics(registry: Registry) {
         peerScores.observe({ type: 'reqRespRejectedPayloads' }, reqResp.rejectedPayloads)
       }
     },
-    onPublishingError(nowS: number) {
-      publishingErrors.inc()
-      lastPublishingError.set(nowS)
-    },
+    onPublishingError,
   }
 }

@@ -1,5 +1,4 @@
 import type { PeerId } from '@libp2p/interface'
-import { unixSeconds } from '../lib/clock.ts'
 import { P2pError } from './base/errors.ts'
 import { createP2pEvents } from './base/events.ts'
 import type { P2pOptions } from './base/options.ts'
@@ -63,7 +62,7 @@ async function assembleNode(
   const staticPeers = withoutSelf(allStaticPeers, peerId, logger)
   const events = createP2pEvents({ logger })
   const metrics = createP2pMetrics(modules.registry)
-  metrics.observe(events, () => unixSeconds(clock))
+  metrics.observe(events)
   logEvents(events, { logger })
   logRejections(events, { logger, clock })
 
@@ -159,7 +158,7 @@ async function assembleNode(
     },
     options.sync,
   )
-  const publisher = createPublisher({ config, router, clock, metrics, logger, signer, expectedSigner })
+  const publisher = createPublisher({ config, router, metrics, logger, signer, expectedSigner })
   const operator = createOperatorApi(
     { host, router, access, connections, clock, peers, events, logger, ...connected, ...reachability, ...reputation },
     options,

@@ -1,5 +1,4 @@
 import { concatBytes } from '../../lib/bytes.ts'
-import { type Clock, unixSeconds } from '../../lib/clock.ts'
 import { keccak256 } from '../../lib/hash.ts'
 import type { Hex } from '../../lib/hex.ts'
 import type { Logger } from '../../lib/logger.ts'
@@ -16,15 +15,14 @@ export const PUBLISHING = 'Publishing signed execution payload'
 export function createPublisher(modules: {
   config: RollupConfig
   router: Pick<GossipRouter, 'publish'>
-  clock: Clock
   logger: Logger
-  metrics: { onPublishingError(nowS: number): void }
+  metrics: { onPublishingError(): void }
   /** Undefined: this node cannot publish. */
   signer: BlockSigner | undefined
   /** The signer that L1 names; undefined: not known yet. */
   expectedSigner(): Hex | undefined
 }) {
-  const { config, router, clock, logger, metrics, signer } = modules
+  const { config, router, logger, metrics, signer } = modules
   let warnedOf: Hex | undefined
 
   /** Warns once for each signer that L1 names. */
@@ -50,7 +48,7 @@ export function createPublisher(modules: {
         const peers = await router.publish(version, { bytes, blockTimeS: timestamp })
         logger.debug('Published signed execution payload', { number: blockNumber, hash: blockHash, peers })
       } catch (error) {
-        metrics.onPublishingError(unixSeconds(clock))
+        metrics.onPublishingError()
         if (error instanceof P2pError) throw error
         throw new P2pError('publish-failed', `payload ${blockHash} could not be published`, { cause: error })
       }
