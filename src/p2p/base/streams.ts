@@ -20,82 +20,59 @@ export type Readable = StreamListening & Pick<Stream, 'readableEnded' | 'readBuf
 
 /** Reads until the remote side closes its end. Throws DecodeError past `maxBytes`, and the signal's reason. */
 export function readAll(stream: Readable, maxBytes: number, signal: AbortSignal): Promise<Uint8Array> {
-  return read(stream, bytesReader({ maxBytes, enough: Number.POSITIVE_INFINITY }), signal)
+  return read(stream, { maxBytes, enough: Number.POSITIVE_INFINITY }, signal)
 }
 
 /**
  * Resolves with the first `count` bytes as soon as they arrive. Fewer only when the remote side closes its end earlier.
  */
 export function readFirst(stream: Readable, count: number, signal: AbortSignal): Promise<Uint8Array> {
-  return read(stream, bytesReader({ maxBytes: Number.POSITIVE_INFINITY, enough: count }), signal)
-}
-
-interface Reader {
-  /** The result, once enough bytes have arrived. */
-  take(data: StreamMessageEvent['data']): Uint8Array | undefined
-  /** The result when no more bytes arrive. */
-  atEnd(): Uint8Array
-}
-
-function bytesReader(limits: { maxBytes: number; enough: number }): Reader {
-  const room = Math.min(limits.maxBytes, limits.enough)
-  const collected = collectBytes(room)
-  let total = 0
-  return {
-    take(data) {
-      collected.add(data.subarray().subarray(0, Math.max(0, room - total)))
-      total += data.byteLength
-      if (total > limits.maxBytes) throw new DecodeError(`more than ${limits.maxBytes} bytes`)
-      return total >= limits.enough ? collected.whole() : undefined
-    },
-    atEnd: collected.whole,
-  }
+  return read(stream, { maxBytes: Number.POSITIVE_INFINITY, enough: count }, signal)
 }
 
 /**
  * Reads by events. The stream's own iterator never ends if data and end of stream arrive before iteration begins;
  * go-libp2p sends them together with the protocol's name.
  */
-function read(stream: Readable, reader: Reader, signal: AbortSignal): Promise<Uint8Array> {
+function read(
+  stream: Readable,
+  limits: { maxBytes: number; enough: number },
+  signal: AbortSignal,
+): Promise<Uint8Array> {
   return new Promise((resolve, reject) => {
+    const collected = collectBytes(Math.min(limits.maxBytes, limits.enough))
+    let total = 0
     const stop = (): void => {
       stream.removeEventListener('message', onMessage)
-      stream.removeEventListener('end', onEnd)
+      stream.removeEventListener('end', finish)
       stream.removeEventListener('close', onClose)
       signal.removeEventListener('abort', onAbort)
     }
-    /** Resolves or rejects with the outcome of `found`; undefined: not complete yet. */
-    const finishWith = (found: () => Uint8Array | undefined): void => {
-      try {
-        const bytes = found()
-        if (bytes === undefined) return
-        resolve(bytes)
-      } catch (error) {
-        reject(error)
-      }
+    const finish = (): void => {
       stop()
+      resolve(collected.whole())
     }
-    const onMessage = ({ data }: StreamMessageEvent): void =>
-      finishWith(() => reader.take(data) ?? (isOver(stream) ? reader.atEnd() : undefined))
-    const onEnd = (): void => finishWith(reader.atEnd)
-    const onClose = ({ error }: StreamCloseEvent): void =>
-      finishWith(() => {
-        if (error !== undefined) throw error
-        return reader.atEnd()
-      })
-    const onAbort = (): void =>
-      finishWith(() => {
-        throw signal.reason
-      })
+    const fail = (error: unknown): void => {
+      stop()
+      reject(error)
+    }
+    const onMessage = ({ data }: StreamMessageEvent): void => {
+      collected.add(data.subarray())
+      total += data.byteLength
+      if (total > limits.maxBytes) fail(new DecodeError(`more than ${limits.maxBytes} bytes`))
+      else if (total >= limits.enough || isOver(stream)) finish()
+    }
+    const onClose = ({ error }: StreamCloseEvent): void => (error === undefined ? finish() : fail(error))
+    const onAbort = (): void => fail(signal.reason)
     if (signal.aborted) {
       onAbort()
       return
     }
     signal.addEventListener('abort', onAbort)
-    stream.addEventListener('end', onEnd)
+    stream.addEventListener('end', finish)
     stream.addEventListener('close', onClose)
     stream.addEventListener('message', onMessage)
-    if (isOver(stream)) onEnd()
+    if (isOver(stream)) finish()
   })
 }
 
@@ -103,8 +80,8 @@ function read(stream: Readable, reader: Reader, signal: AbortSignal): Promise<Ui
 const GROWTH_BYTES = 256 * 1024
 
 /**
- * Collects all chunks in one buffer that grows without a copy. A peer chooses its chunk sizes, so each byte could cost
- * an object. Joining the chunks of ten megabytes would block the event loop for 7 ms.
+ * Collects at most `maxBytes` in one buffer that grows without a copy. A peer chooses its chunk sizes, so each byte
+ * could cost an object. Joining the chunks of ten megabytes would block the event loop for 7 ms.
  */
 function collectBytes(maxBytes: number): { add(chunk: Uint8Array): void; whole(): Uint8Array } {
   const buffer = new ArrayBuffer(0, { maxByteLength: maxBytes })
@@ -112,9 +89,9 @@ function collectBytes(maxBytes: number): { add(chunk: Uint8Array): void; whole()
   let used = 0
   return {
     add(chunk) {
-      const end = used + chunk.length
+      const end = Math.min(maxBytes, used + chunk.length)
       if (end > buffer.byteLength) buffer.resize(Math.min(maxBytes, Math.max(end, buffer.byteLength + GROWTH_BYTES)))
-      bytes.set(chunk, used)
+      bytes.set(chunk.subarray(0, end - used), used)
       used = end
     },
     whole: () => new Uint8Array(buffer, 0, used),
