@@ -1,6 +1,6 @@
 import { BaseDatastore, MemoryDatastore } from 'datastore-core'
 import type { LevelDatastore } from 'datastore-level'
-import type { Batch, Datastore, Key, KeyQuery, Query } from 'interface-datastore'
+import type { Datastore, Key, KeyQuery, Query } from 'interface-datastore'
 import { describeError } from '../../lib/errors.ts'
 import type { Logger } from '../../lib/logger.ts'
 import { createSemaphore } from '../../lib/semaphore.ts'
@@ -32,19 +32,6 @@ export class DiskOrMemory extends BaseDatastore {
   }
   override delete(key: Key): Promise<void> {
     return this.write(async (store) => store.delete(key))
-  }
-  override batch(): Batch {
-    const changes: ((batch: Batch) => void)[] = []
-    return {
-      put: (key, value) => void changes.push((batch) => batch.put(key, value)),
-      delete: (key) => void changes.push((batch) => batch.delete(key)),
-      commit: () =>
-        this.write(async (store) => {
-          const batch = store.batch()
-          for (const change of changes) change(batch)
-          await batch.commit()
-        }),
-    }
   }
   override get = async (key: Key): Promise<Uint8Array> => this.current.get(key)
   override has = async (key: Key): Promise<boolean> => this.current.has(key)
