@@ -1,13 +1,20 @@
+import type { IdentifyResult } from '@libp2p/interface'
 import type { Clock } from '../lib/clock.ts'
-import { normalizeCidr, normalizeIp } from '../lib/ipNet.ts'
 import type { Logger } from '../lib/logger.ts'
-import { blockedKind, type P2pApi, type PeerDump, type PeerRecord, type PeerScores } from './base/api.ts'
+import {
+  type BlockRecord,
+  blockedKind,
+  type P2pApi,
+  type PeerDump,
+  type PeerRecord,
+  type PeerScores,
+} from './base/api.ts'
 import { P2pError } from './base/errors.ts'
 import type { P2pEvents } from './base/events.ts'
+import type { BlockedSubject } from './base/records.ts'
 import type { GossipRouter } from './gossip/router.ts'
 import { classifyDialFailure } from './host/dialFailure.ts'
 import type { Host } from './host/host.ts'
-import { identified } from './host/identified.ts'
 import { ipOf, parsePeerAddress, parsePeerId, withPeerId } from './host/multiaddrs.ts'
 import { createStoredPeers } from './host/storedPeers.ts'
 import { peerRecord, type StoredRecord, storedRecord, UNKNOWN_PEER_FACTS } from './peerRecords.ts'
@@ -78,14 +85,19 @@ export function createOperatorApi(
       if (ip !== undefined && lists.isAddrBlocked(ip)) connection.abort(new Error('address is blocked'))
     }
   }
-  const retryStatics = (): void => {
-    for (const id of peers.staticIds()) if (!connections.isConnected(id)) staticPeers.retryNow(id)
-  }
-  /** Records the reason and the time of a block, and saves the lists. */
-  const noted = async (subject: string, reason: string, what: string): Promise<void> => {
-    lists.noteBlock(subject, { sinceMs: modules.clock.now(), reason })
+  /** Announces an entry of a block list, closes the connections that it refuses, and records its reason and time. */
+  const onBlocked = async (kind: BlockRecord['kind'], entry: string, reason: string): Promise<void> => {
+    events.emit('blockListChanged', 'block', blockedSubject(kind, entry))
+    if (kind === 'peer') connections.abort(entry, 'peer is blocked')
+    else enforceAddrs()
+    lists.noteBlock(entry, { sinceMs: modules.clock.now(), reason })
     await access.save()
-    logger.info(`Blocked ${what}`, { [what]: subject, ...(reason === '' ? {} : { reason }) })
+    logger.info(`Blocked ${kind}`, { [kind]: entry, ...(reason === '' ? {} : { reason }) })
+  }
+  const onUnblocked = async (kind: BlockRecord['kind'], entry: string): Promise<void> => {
+    events.emit('blockListChanged', 'unblock', blockedSubject(kind, entry))
+    await access.save()
+    for (const id of peers.staticIds()) if (!connections.isConnected(id)) staticPeers.retryNow(id)
   }
   const unblock = async (peerId: string): Promise<void> => {
     if (lists.blockedPeers.delete(peerId)) events.emit('blockListChanged', 'unblock', { peerID: peerId })
@@ -101,21 +113,13 @@ export function createOperatorApi(
     const id = parsePeerId(peerId).toString()
     if (id === selfId) throw new P2pError('own-peer-id', 'failed to block: this is the peer id of the node itself')
     lists.blockedPeers.add(id)
-    events.emit('blockListChanged', 'block', { peerID: id })
-    connections.abort(id, 'peer is blocked')
-    await noted(id, reason, 'peer')
+    await onBlocked('peer', id, reason)
   }
   const blockAddr = async (ip: string, reason = ''): Promise<void> => {
-    lists.blockAddr(ip)
-    events.emit('blockListChanged', 'block', { ip: normalizeIp(ip) })
-    enforceAddrs()
-    await noted(normalizeIp(ip), reason, 'address')
+    await onBlocked('address', lists.blockAddr(ip), reason)
   }
   const blockSubnet = async (cidr: string, reason = ''): Promise<void> => {
-    lists.blockSubnet(cidr)
-    events.emit('blockListChanged', 'block', { subnet: normalizeCidr(cidr) })
-    enforceAddrs()
-    await noted(normalizeCidr(cidr), reason, 'subnet')
+    await onBlocked('subnet', lists.blockSubnet(cidr), reason)
   }
 
   return {
@@ -173,20 +177,10 @@ export function createOperatorApi(
     },
     listBlockedPeers: async () => [...lists.blockedPeers],
     blockAddr,
-    async unblockAddr(ip) {
-      lists.unblockAddr(ip)
-      events.emit('blockListChanged', 'unblock', { ip: normalizeIp(ip) })
-      await access.save()
-      retryStatics()
-    },
+    unblockAddr: async (ip) => onUnblocked('address', lists.unblockAddr(ip)),
     listBlockedAddrs: async () => lists.listAddrs(),
     blockSubnet,
-    async unblockSubnet(cidr) {
-      lists.unblockSubnet(cidr)
-      events.emit('blockListChanged', 'unblock', { subnet: normalizeCidr(cidr) })
-      await access.save()
-      retryStatics()
-    },
+    unblockSubnet: async (cidr) => onUnblocked('subnet', lists.unblockSubnet(cidr)),
     listBlockedSubnets: async () => lists.listSubnets(),
     block(subject, reason) {
       const block = { peer: blockPeer, address: blockAddr, subnet: blockSubnet }[blockedKind(subject)]
@@ -213,14 +207,19 @@ export function createOperatorApi(
       }
       const wasConnected = connections.isConnected(id)
       const ended = new AbortController()
+      const identified = Promise.withResolvers<void>()
       // Subscribe before the dial: identify may finish as soon as the connection is open.
-      const whenIdentified = identified(host, peerId, ended.signal)
+      const onIdentify = ({ detail }: CustomEvent<IdentifyResult>): void => {
+        if (detail.peerId.equals(peerId)) identified.resolve()
+      }
+      host.addEventListener('peer:identify', onIdentify, { signal: ended.signal })
+      ended.signal.addEventListener('abort', () => identified.resolve())
       try {
         const connection = await host.dial(address, { signal: AbortSignal.timeout(dialTimeoutMs) })
         if (wasConnected) return
         connection.addEventListener('close', () => ended.abort())
         AbortSignal.timeout(IDENTIFY_TIMEOUT_MS).addEventListener('abort', () => ended.abort())
-        if (connection.status === 'open') await whenIdentified
+        if (connection.status === 'open') await identified.promise
         if (connections.isConnected(id)) return
         const { open, close = open } = connection.timeline
         throw dialFailure(id, { reason: CLOSED_EARLY, text: closedEarlyText(close - open) })
@@ -239,6 +238,11 @@ export function createOperatorApi(
       await unblock(id.toString())
     },
   }
+}
+
+function blockedSubject(kind: BlockRecord['kind'], entry: string): BlockedSubject {
+  if (kind === 'peer') return { peerID: entry }
+  return kind === 'address' ? { ip: entry } : { subnet: entry }
 }
 
 function dialFailure(id: string, { reason, text }: { reason: string; text: string }, cause?: unknown): P2pError {

@@ -1,6 +1,15 @@
 import { z } from 'zod'
 import { DecodeError } from '../../lib/errors.ts'
-import { formatCidr, formatIp, parseCidr, parseIp, type Subnet, subnetContains } from '../../lib/ipNet.ts'
+import {
+  formatCidr,
+  formatIp,
+  normalizeCidr,
+  normalizeIp,
+  parseCidr,
+  parseIp,
+  type Subnet,
+  subnetContains,
+} from '../../lib/ipNet.ts'
 import type { BlockRecord } from '../base/api.ts'
 import type { Ban } from '../base/records.ts'
 
@@ -37,18 +46,26 @@ export class AccessLists {
   private readonly notes = new Map<string, BlockNote>()
   private readonly bans = new Map<string, Ban>()
 
-  blockAddr(ip: string): void {
-    this.addrs.add(formatIp(parseIp(ip)))
+  // These four return the entry in its normalized form.
+  blockAddr(ip: string): string {
+    const entry = normalizeIp(ip)
+    this.addrs.add(entry)
+    return entry
   }
-  unblockAddr(ip: string): void {
-    this.addrs.delete(formatIp(parseIp(ip)))
+  unblockAddr(ip: string): string {
+    const entry = normalizeIp(ip)
+    this.addrs.delete(entry)
+    return entry
   }
-  blockSubnet(cidr: string): void {
+  blockSubnet(cidr: string): string {
     const subnet = parseCidr(cidr)
     this.subnets.set(formatCidr(subnet), subnet)
+    return formatCidr(subnet)
   }
-  unblockSubnet(cidr: string): void {
-    this.subnets.delete(formatCidr(parseCidr(cidr)))
+  unblockSubnet(cidr: string): string {
+    const entry = normalizeCidr(cidr)
+    this.subnets.delete(entry)
+    return entry
   }
   listAddrs(): string[] {
     return [...this.addrs]
