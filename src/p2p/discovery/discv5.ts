@@ -16,6 +16,7 @@ import { DecodeError, describeError } from '../../lib/errors.ts'
 import { keccak256 } from '../../lib/hash.ts'
 import { formatIp, parseIp } from '../../lib/ipNet.ts'
 import { decompressPublicKey, publicKeyOf, recoverCompact, signHash } from '../../lib/secp256k1.ts'
+import { nodeIdOfKey } from '../host/nodeId.ts'
 import type { Endpoint } from './bootnodes.ts'
 import { forgetSessions, hasOpenRequests, releaseAnsweredRecordRequest } from './discv5Internals.ts'
 import { type NodeRecord, readEntries } from './nodeRecord.ts'
@@ -315,10 +316,6 @@ class SocketTransport extends EventEmitter implements Pick<ITransportService, 'b
   getContactableAddr(): undefined {
     return undefined
   }
-}
-
-function nodeIdOfKey(publicKey: Uint8Array): string {
-  return Buffer.from(keccak256(decompressPublicKey(publicKey).subarray(1))).toString('hex')
 }
 
 /** The library's own signatures are in JavaScript. A packet with five records would block the event loop for 10 ms. */

@@ -8,7 +8,7 @@ import type { RollupConfig } from '../../rollup/protocol/types.ts'
 import { PEER_METADATA } from '../base/api.ts'
 import { P2pError } from '../base/errors.ts'
 import type { DiscoveryOptions, P2pOptions } from '../base/options.ts'
-import { type Host, resolveIp } from '../host/host.ts'
+import { type Host, resolveAdvertisedIp } from '../host/host.ts'
 import { parsePeerId, tcpMultiaddr } from '../host/multiaddrs.ts'
 import { type ConnectorMetrics, createConnector } from './connector.ts'
 import { createDiscovery, type Discovery, type DiscoveryMetrics } from './discovery.ts'
@@ -125,9 +125,8 @@ export function createHostDiscovery(
   )
   return {
     async start() {
-      const { advertiseIp } = options
       await discovery.start({
-        advertisedIp: advertiseIp === undefined || advertiseIp === '' ? undefined : await resolveIp(advertiseIp),
+        advertisedIp: await resolveAdvertisedIp(options),
         ...(options.advertiseTcpPort === 0
           ? listeningPorts(host)
           : { tcpPort: options.advertiseTcpPort, tcp6Port: options.advertiseTcpPort }),

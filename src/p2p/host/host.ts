@@ -74,8 +74,7 @@ type Factories = Libp2pOptions<HostServices>
 /** Creates the libp2p host. It is not started, so nothing listens yet. Throws UsageError on contradictory options. */
 export async function createHost(modules: HostModules, options: P2pOptions): Promise<Host> {
   signNatively(modules.identity.privateKey)
-  const advertisedIp =
-    options.advertiseIp === undefined || options.advertiseIp === '' ? undefined : await resolveIp(options.advertiseIp)
+  const advertisedIp = await resolveAdvertisedIp(options)
   let addresses: AnnouncedAddresses | undefined
   const announced = (known: Multiaddr[]): Multiaddr[] => {
     if (addresses === undefined) return known
@@ -178,22 +177,23 @@ function listeningPort(addresses: AnnouncedAddresses, advertisedIp: string): num
   return isIP(advertisedIp) === 6 ? (port6 ?? port4) : (port4 ?? port6)
 }
 
-/** The first IPv4 address of a name. Throws UsageError. */
-export async function resolveIp(ipOrHost: string): Promise<string> {
-  if (isIP(ipOrHost) !== 0) return ipOrHost
+/** `advertiseIp`; of a host name the first IPv4 address. Throws UsageError. */
+export async function resolveAdvertisedIp({
+  advertiseIp,
+}: Pick<P2pOptions, 'advertiseIp'>): Promise<string | undefined> {
+  if (advertiseIp === undefined || advertiseIp === '') return undefined
+  if (isIP(advertiseIp) !== 0) return advertiseIp
   try {
-    return (await lookup(ipOrHost, { family: 4 })).address
+    return (await lookup(advertiseIp, { family: 4 })).address
   } catch (cause) {
-    throw new UsageError(`cannot resolve --p2p.advertise.ip ${ipOrHost}`, { cause })
+    throw new UsageError(`cannot resolve --p2p.advertise.ip ${advertiseIp}`, { cause })
   }
 }
 
-/** Throws UsageError. */
-export async function encrypters(
+async function encrypters(
   options: Pick<P2pOptions, 'security'>,
 ): Promise<NonNullable<Factories['connectionEncrypters']>> {
   if (options.security.includes('none')) {
-    if (options.security.length > 1) throw new UsageError('cannot mix secure transport protocols with no-security')
     const { plaintext } = await import('@libp2p/plaintext')
     return [plaintext()]
   }

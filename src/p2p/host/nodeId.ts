@@ -5,11 +5,13 @@ import { decompressPublicKey } from '../../lib/secp256k1.ts'
 
 const UNKNOWN = '0'.repeat(64)
 
-/**
- * discv5's "v4" identity: keccak256 of the uncompressed public key without its prefix; zeros for another kind of key.
- */
+/** discv5's "v4" identity; zeros for another kind of key. */
 export function nodeIdOf(peerId: PeerId): string {
   const key = peerId.publicKey
-  if (key === undefined || key.type !== 'secp256k1') return UNKNOWN
-  return toHex(keccak256(decompressPublicKey(key.raw).subarray(1))).slice(2)
+  return key === undefined || key.type !== 'secp256k1' ? UNKNOWN : nodeIdOfKey(key.raw)
+}
+
+/** keccak256 of the uncompressed secp256k1 key without its prefix. */
+export function nodeIdOfKey(publicKey: Uint8Array): string {
+  return toHex(keccak256(decompressPublicKey(publicKey).subarray(1))).slice(2)
 }

@@ -110,6 +110,11 @@ export function createStaticPeers(
     const awayMs = clock.now() - entry.lostAtMs
     return Math.min(DIAL_TIMEOUT_MS, Math.max(MIN_DIAL_TIMEOUT_MS, awayMs / DIAL_TIMEOUT_PART))
   }
+  const onAway = (entry: Entry): void => {
+    entry.awaySinceMs = clock.now()
+    entry.lostAtMs = clock.now()
+    entry.reportedAtMs = clock.now()
+  }
   const schedule = (entry: Entry, delayMs: number): void => {
     entry.cancelTimer?.()
     entry.cancelTimer = clock.setTimeout(() => {
@@ -180,9 +185,7 @@ export function createStaticPeers(
     start(): void {
       running = true
       for (const entry of entries.values()) {
-        entry.awaySinceMs = clock.now()
-        entry.lostAtMs = clock.now()
-        entry.reportedAtMs = clock.now()
+        onAway(entry)
         schedule(entry, 0)
       }
     },
@@ -215,8 +218,7 @@ export function createStaticPeers(
       if (stoodMs >= STABLE_MS) {
         entry.failures = 0
         entry.refusals = 0
-        entry.awaySinceMs = clock.now()
-        entry.reportedAtMs = clock.now()
+        onAway(entry)
         logger.info('Static peer disconnected, reconnecting', { peer: peerId })
         entry.isLoggedDisconnected = true
         schedule(entry, 0)
@@ -243,9 +245,7 @@ export function createStaticPeers(
       if (entry === undefined || !running || entry.suspected || !dialer.isConnected(peerId)) return
       entry.suspected = true
       entry.cancelReconnectionLog?.()
-      entry.lostAtMs = clock.now()
-      entry.awaySinceMs = clock.now()
-      entry.reportedAtMs = clock.now()
+      onAway(entry)
       logger.debug('Static peer is silent, trying another connection', { peer: peerId })
       schedule(entry, 0)
     },
