@@ -1,5 +1,5 @@
 import type { P2pOptions } from './base/options.ts'
-import type { HostDiscovery, HostDiscoveryModules } from './discovery/hostDiscovery.ts'
+import type { HostDiscoveryModules } from './discovery/hostDiscovery.ts'
 import type { Host } from './host/host.ts'
 import type { P2pMetrics } from './metrics.ts'
 import type { FindNatRouter } from './nat/natRouter.ts'
@@ -16,7 +16,13 @@ export type Reachability = Awaited<ReturnType<typeof createReachability>>
 /** Loads discv5 (about 300 ms) and the port mapper only if they are enabled. */
 export async function createReachability(modules: ReachabilityModules, options: P2pOptions) {
   const { host, metrics, clock, logger, findNatRouter } = modules
-  const discovery = await discoveryOf({ ...modules, metrics: metrics.discovery }, options)
+  const discovery =
+    options.discovery === undefined
+      ? undefined
+      : (await import('./discovery/hostDiscovery.ts')).createHostDiscovery(
+          { ...modules, metrics: metrics.discovery },
+          { ...options, discovery: options.discovery },
+        )
   if (discovery !== undefined) {
     metrics.watchDiscovery({ tableSize: discovery.tableSize, sessions: discovery.sessions })
   }
@@ -40,11 +46,4 @@ export async function createReachability(modules: ReachabilityModules, options: 
       await Promise.all([mapper?.stop(), discovery?.stop()])
     },
   }
-}
-
-async function discoveryOf(modules: HostDiscoveryModules, options: P2pOptions): Promise<HostDiscovery | undefined> {
-  const { discovery } = options
-  if (discovery === undefined) return undefined
-  const { createHostDiscovery } = await import('./discovery/hostDiscovery.ts')
-  return createHostDiscovery(modules, { ...options, discovery })
 }

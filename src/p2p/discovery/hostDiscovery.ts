@@ -11,7 +11,7 @@ import type { DiscoveryOptions, P2pOptions } from '../base/options.ts'
 import { type Host, resolveAdvertisedIp } from '../host/host.ts'
 import { parsePeerId, tcpMultiaddr } from '../host/multiaddrs.ts'
 import { type ConnectorMetrics, createConnector } from './connector.ts'
-import { createDiscovery, type Discovery, type DiscoveryMetrics } from './discovery.ts'
+import { createDiscovery, type DiscoveryMetrics } from './discovery.ts'
 import type { NodeRecord } from './nodeRecord.ts'
 import { OPSTACK_VERSION } from './opstackEntry.ts'
 import type { Dialable } from './recordFilter.ts'
@@ -30,16 +30,7 @@ export interface HostDiscoveryModules {
   metrics: DiscoveryMetrics & ConnectorMetrics
 }
 
-export interface HostDiscovery
-  extends Pick<Discovery, 'stop' | 'localEnr' | 'listeningPort' | 'setExternal' | 'sessions'> {
-  /** Call it after the host listens. Throws UsageError when the UDP port is in use. */
-  start(): Promise<void>
-  /** True: discovery found the peer recently, or the peer has been connected since. */
-  hasFound(peerId: string): boolean
-  /** `enr:…` of each node in the routing table. */
-  table(): string[]
-  tableSize(): number
-}
+export type HostDiscovery = ReturnType<typeof createHostDiscovery>
 
 /** Tag of discovered peers in go-libp2p's connection manager (op-node `p2p/discovery.go`). */
 const TAG_VALUE = 42
@@ -54,7 +45,7 @@ export const MAX_FOUND_PEERS = 500
 export function createHostDiscovery(
   modules: HostDiscoveryModules,
   options: P2pOptions & { discovery: DiscoveryOptions },
-): HostDiscovery {
+) {
   const { host, clock, logger, config } = modules
   const selfId = host.peerId.toString()
   const tag = `opstack-${config.l2ChainId}-${OPSTACK_VERSION}`
@@ -124,7 +115,9 @@ export function createHostDiscovery(
     { ...options.discovery, chainId: config.l2ChainId, listenIp: options.listenIp },
   )
   return {
-    async start() {
+    ...discovery,
+    /** Call it after the host listens. Throws UsageError when the UDP port is in use. */
+    async start(): Promise<void> {
       await discovery.start({
         advertisedIp: await resolveAdvertisedIp(options),
         ...(options.advertiseTcpPort === 0
@@ -133,17 +126,15 @@ export function createHostDiscovery(
       })
       connector.start()
     },
-    async stop() {
+    async stop(): Promise<void> {
       connector.stop()
       await discovery.stop()
     },
-    hasFound: (peerId) => found.has(peerId),
-    localEnr: discovery.localEnr,
-    listeningPort: discovery.listeningPort,
-    setExternal: discovery.setExternal,
-    table: () => discovery.table().map((record) => record.text),
-    tableSize: () => discovery.table().length,
-    sessions: discovery.sessions,
+    /** True: discovery found the peer recently, or the peer has been connected since. */
+    hasFound: (peerId: string): boolean => found.has(peerId),
+    /** `enr:…` of each node in the routing table. */
+    table: (): string[] => discovery.table().map((record) => record.text),
+    tableSize: (): number => discovery.table().length,
   }
 }
 

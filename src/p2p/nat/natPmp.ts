@@ -1,4 +1,5 @@
 import { createSocket } from 'node:dgram'
+import { on, once } from 'node:events'
 import { describeError } from '../../lib/errors.ts'
 import { type MappedProtocol, type NatRouter, NatRouterError } from './natRouter.ts'
 
@@ -24,50 +25,42 @@ const RESULTS = [
 export function createNatPmpRouter(router: { ip: string; port?: number }): NatRouter {
   const { ip, port = NAT_PMP_PORT } = router
 
-  /** The answer's bytes after its header. Opcode and result have been checked. */
-  const send = (request: Buffer, answerBytes: number, signal: AbortSignal): Promise<Buffer> =>
-    new Promise((resolve, reject) => {
-      const socket = createSocket('udp4')
-      let timer: NodeJS.Timeout | undefined
-      const end = (): void => {
-        clearTimeout(timer)
-        signal.removeEventListener('abort', onAbort)
-        socket.close()
-      }
-      const fail = (error: NatRouterError): void => {
-        end()
-        reject(error)
-      }
-      const onAbort = (): void => fail(new NatRouterError('no-answer', `no NAT-PMP answer from ${ip}`))
-      if (signal.aborted) return onAbort()
-      signal.addEventListener('abort', onAbort, { once: true })
+  /** Undefined: not an answer to this request. Throws NatRouterError when the router refuses. */
+  const contentOf = (answer: Buffer, request: Buffer): Buffer | undefined => {
+    if (answer.length > MAX_ANSWER_BYTES || answer.length < 4) return undefined
+    if (answer[0] !== 0 || answer[1] !== ANSWER + (request[1] ?? 0)) return undefined
+    const result = answer.readUInt16BE(2)
+    if (result === 0) return answer.subarray(8)
+    const said = `NAT-PMP at ${ip}: ${RESULTS[result] ?? `result ${result}`}`
+    throw new NatRouterError('refused', said, { details: { result } })
+  }
+  /** The answer's bytes after its header, at least `least`. */
+  const send = async (request: Buffer, least: number, signal: AbortSignal): Promise<Buffer> => {
+    const socket = createSocket('udp4')
+    let timer: NodeJS.Timeout | undefined
+    const transmit = (waitMs: number): void => {
+      socket.send(request)
+      timer = setTimeout(transmit, waitMs, waitMs * 2)
+    }
+    try {
       // A connected socket receives only the router's packets, and reports a closed port at once.
-      socket.on('error', (cause) =>
-        fail(new NatRouterError('no-answer', `no NAT-PMP at ${ip}: ${describeError(cause)}`, { cause })),
-      )
-      socket.on('message', (answer) => {
-        if (answer.length > MAX_ANSWER_BYTES || answer.length < 4) return
-        if (answer[0] !== 0 || answer[1] !== ANSWER + (request[1] ?? 0)) return
-        const result = answer.readUInt16BE(2)
-        if (result !== 0) {
-          return fail(
-            new NatRouterError('refused', `NAT-PMP at ${ip}: ${RESULTS[result] ?? `result ${result}`}`, {
-              details: { result },
-            }),
-          )
-        }
-        if (answer.length < answerBytes) return
-        end()
-        resolve(answer.subarray(8))
-      })
-      const transmit = (waitMs: number): void => {
-        socket.send(request)
-        timer = setTimeout(transmit, waitMs, waitMs * 2)
+      socket.connect(port, ip)
+      await once(socket, 'connect', { signal })
+      transmit(FIRST_TRY_MS)
+      for await (const [answer] of on(socket, 'message', { signal })) {
+        const content = contentOf(answer, request)
+        if (content !== undefined && content.length >= least) return content
       }
-      socket.connect(port, ip, () => {
-        if (!signal.aborted) transmit(FIRST_TRY_MS)
-      })
-    })
+      throw new Error('the socket has closed')
+    } catch (cause) {
+      if (cause instanceof NatRouterError) throw cause
+      const text = signal.aborted ? `no NAT-PMP answer from ${ip}` : `no NAT-PMP at ${ip}: ${describeError(cause)}`
+      throw new NatRouterError('no-answer', text, { cause })
+    } finally {
+      clearTimeout(timer)
+      socket.close()
+    }
+  }
 
   const map = async (
     protocol: MappedProtocol,
@@ -80,12 +73,12 @@ export function createNatPmpRouter(router: { ip: string; port?: number }): NatRo
     request.writeUInt16BE(ports.internal, 4)
     request.writeUInt16BE(ports.external, 6)
     request.writeUInt32BE(lifetimeS, 8)
-    return send(request, 16, signal)
+    return send(request, 8, signal)
   }
   return {
     name: `NAT-PMP ${ip}`,
     async externalIp(signal) {
-      return (await send(Buffer.from([0, EXTERNAL_ADDRESS]), 12, signal)).subarray(0, 4).join('.')
+      return (await send(Buffer.from([0, EXTERNAL_ADDRESS]), 4, signal)).subarray(0, 4).join('.')
     },
     async map({ protocol, internalPort, externalPort, lifetimeS }, signal) {
       const answer = await map(protocol, { internal: internalPort, external: externalPort }, lifetimeS, signal)
