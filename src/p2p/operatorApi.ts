@@ -12,11 +12,11 @@ import {
 import { P2pError } from './base/errors.ts'
 import type { P2pEvents } from './base/events.ts'
 import type { BlockedSubject } from './base/records.ts'
+import { createTimedCache } from './base/timedCache.ts'
 import type { GossipRouter } from './gossip/router.ts'
 import { classifyDialFailure } from './host/dialFailure.ts'
 import type { Host } from './host/host.ts'
 import { ipOf, parsePeerAddress, parsePeerId, withPeerId } from './host/multiaddrs.ts'
-import { createStoredPeers } from './host/storedPeers.ts'
 import { peerRecord, type StoredRecord, storedRecord, UNKNOWN_PEER_FACTS } from './peerRecords.ts'
 import type { AccessListStore } from './peers/accessListStore.ts'
 import type { Connections } from './peers/connections.ts'
@@ -47,6 +47,8 @@ export type OperatorApi = Omit<P2pApi, keyof PeerReasons | 'health' | 'names' | 
 
 /** Time limit of `connectPeer` for identify, counted from the open connection. */
 const IDENTIFY_TIMEOUT_MS = 5_000
+/** A listing takes 0.1 ms per peer, and monitoring tools request it every second. */
+const STORED_IDS_KEPT_MS = 60_000
 
 export function createOperatorApi(
   modules: OperatorApiModules,
@@ -56,7 +58,14 @@ export function createOperatorApi(
   const { lists } = access
   const selfId = host.peerId.toString()
   const storedRecords = createStoredRecords(host, modules)
-  const storedPeers = createStoredPeers({ clock: modules.clock, peerStore: host.peerStore })
+  /** The ids of all peers in the peer store. */
+  const storedIds = createTimedCache(
+    {
+      clock: modules.clock,
+      read: async (_: 'all') => new Set((await host.peerStore.all()).map((peer) => peer.id.toString())),
+    },
+    { keptMs: STORED_IDS_KEPT_MS },
+  )
 
   const selfRecord = async (): Promise<PeerRecord> => {
     const stored = storedRecord(host.peerId, await host.peerStore.get(host.peerId).catch(() => undefined))
@@ -153,7 +162,7 @@ export function createOperatorApi(
       }
     },
     async peerStats() {
-      const known = new Set([...(await storedPeers.ids()), ...connections.peers(), selfId])
+      const known = new Set([...(await storedIds.get('all')), ...connections.peers(), selfId])
       return {
         connected: connections.peers().length,
         table: modules.discovery?.table().length ?? 0,
@@ -234,7 +243,7 @@ export function createOperatorApi(
       const id = parsePeerId(peerId)
       await connections.close(id.toString(), 'disconnected by the operator')
       await host.peerStore.delete(id)
-      storedPeers.changed()
+      storedIds.drop('all')
       await unblock(id.toString())
     },
   }

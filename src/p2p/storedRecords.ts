@@ -1,5 +1,6 @@
 import type { Libp2p, PeerId } from '@libp2p/interface'
 import type { Clock } from '../lib/clock.ts'
+import { createTimedCache } from './base/timedCache.ts'
 import { parsePeerId } from './host/multiaddrs.ts'
 import { type StoredRecord, storedRecord } from './peerRecords.ts'
 
@@ -14,25 +15,20 @@ export function createStoredRecords(
   host: Pick<Libp2p, 'addEventListener'> & { peerStore: Pick<Libp2p['peerStore'], 'get'> },
   { clock }: { clock: Pick<Clock, 'now'> },
 ) {
-  const kept = new Map<string, { record: Promise<StoredRecord | undefined>; readAtMs: number }>()
-  host.addEventListener('peer:update', ({ detail: { peer } }) => kept.delete(peer.id.toString()))
-  host.addEventListener('peer:disconnect', ({ detail }) => kept.delete(detail.toString()))
-
-  const read = async (text: string): Promise<StoredRecord | undefined> => {
-    const id = parsePeerId(text)
-    return isSecp256k1(id) ? storedRecord(id, await host.peerStore.get(id).catch(() => undefined)) : undefined
-  }
-  return {
-    /** Undefined when the peer's key is not secp256k1, the only key type of this network. */
-    of(peerId: string): Promise<StoredRecord | undefined> {
-      const known = kept.get(peerId)
-      const nowMs = clock.now()
-      if (known !== undefined && Math.abs(nowMs - known.readAtMs) < KEPT_MS) return known.record
-      const record = read(peerId)
-      kept.set(peerId, { record, readAtMs: nowMs })
-      return record
+  const records = createTimedCache<string, StoredRecord | undefined>(
+    {
+      clock,
+      async read(text) {
+        const id = parsePeerId(text)
+        return isSecp256k1(id) ? storedRecord(id, await host.peerStore.get(id).catch(() => undefined)) : undefined
+      },
     },
-  }
+    { keptMs: KEPT_MS },
+  )
+  host.addEventListener('peer:update', ({ detail: { peer } }) => records.drop(peer.id.toString()))
+  host.addEventListener('peer:disconnect', ({ detail }) => records.drop(detail.toString()))
+  /** Undefined when the peer's key is not secp256k1, the only key type of this network. */
+  return { of: records.get }
 }
 
 export function isSecp256k1(id: Pick<PeerId, 'type'>): boolean {
