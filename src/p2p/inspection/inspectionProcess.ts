@@ -59,21 +59,13 @@ export function createInspectionProcess(
   const { clock, logger } = modules
   const { timeLimitMs = TIME_LIMIT_MS, stuckMs = STUCK_MS, startChild = startOwnChild } = options
   const queue = createFairQueue<Job>(QUEUE, () => clock.now())
-  /** Loading time is charged to no peer. */
-  let loadedAtMs = 0
   const pool = new WorkPool<Task, Answer, Job>(
     {
       clock,
       logger,
       signal: modules.signal,
       queue: { take: () => queue.take(), putBack: () => {} },
-      startChild(onAnswer) {
-        const child = startChild(onAnswer)
-        void child.ready.then(() => {
-          loadedAtMs = clock.now()
-        })
-        return child
-      },
+      startChild,
     },
     {
       work: 'inspects large gossip messages',
@@ -91,7 +83,7 @@ export function createInspectionProcess(
     reject: (failure: InspectionFailure) => void,
   ): void => {
     let begunAtMs = Number.POSITIVE_INFINITY
-    const charge = (): void => queue.charge(from, Math.max(0, clock.now() - Math.max(begunAtMs, loadedAtMs)))
+    const charge = (): void => queue.charge(from, Math.max(0, clock.now() - begunAtMs))
     const fail = (failure: InspectionFailure): void => {
       cancel()
       reject(failure)
@@ -120,7 +112,7 @@ export function createInspectionProcess(
       },
     }
     const cancel = clock.setTimeout(() => {
-      queue.remove((waiting) => waiting === job)
+      queue.remove(job)
       fail(new InspectionFailure('timed-out', `no verdict in ${timeLimitMs} ms`))
     }, timeLimitMs)
     const added = queue.add(from, job)
