@@ -5,24 +5,17 @@ import type { P2pEvents } from './base/events.ts'
 import type { P2pOptions } from './base/options.ts'
 import type { GossipService } from './gossip/router.ts'
 import { createBandwidth } from './host/bandwidth.ts'
-import { createHost, type Host, maxPeers } from './host/host.ts'
+import { createHost, maxPeers } from './host/host.ts'
 import { createInboundLimits, INBOUND_LIMITS } from './host/inboundLimits.ts'
 import type { PeerAddress } from './host/multiaddrs.ts'
 import { dropUnreadablePeers } from './host/peerStore.ts'
 import type { P2pMetrics } from './metrics.ts'
 import type { NodeStorage } from './nodeStorage.ts'
 import { createAllowList } from './peers/allowList.ts'
-import { type Connections, createConnections } from './peers/connections.ts'
+import { createConnections } from './peers/connections.ts'
 import { createGater } from './peers/gater.ts'
-import { createPeerRegistry, type PeerRegistry } from './peers/registry.ts'
+import { createPeerRegistry } from './peers/registry.ts'
 import type { PeerQuotas } from './quotas/quotas.ts'
-
-/** The libp2p host (not started) with its connections, its gater and its peer registry. */
-export interface GatedHost {
-  readonly host: Host
-  readonly connections: Connections
-  readonly peers: PeerRegistry
-}
 
 export interface GatedHostModules {
   clock: Clock
@@ -34,12 +27,15 @@ export interface GatedHostModules {
   metrics: Pick<P2pMetrics, 'gater' | 'watch'>
 }
 
-/** Throws UsageError on options that contradict each other. */
+/**
+ * The libp2p host (not started) with its connections, its gater and its peer registry. Throws UsageError on options
+ * that contradict each other.
+ */
 export async function createGatedHost(
   modules: GatedHostModules,
   staticPeers: readonly PeerAddress[],
   options: P2pOptions,
-): Promise<GatedHost> {
+) {
   const { clock, logger, events, quotas, service, metrics } = modules
   const { identity, access, datastore } = modules.storage
   const { lists } = access

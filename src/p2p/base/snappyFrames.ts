@@ -1,6 +1,6 @@
+import { createCRC32 } from 'hash-wasm'
 import { concatBytes, viewOf } from '../../lib/bytes.ts'
 import { DecodeError } from '../../lib/errors.ts'
-import { crc32c } from './crc32c.ts'
 import { compressSnappy, snappyDeclaredLength, uncompressSnappy } from './snappyBlock.ts'
 
 /** snappy framing_format: stream identifier, chunk types, at most 64 KiB of data in a chunk. */
@@ -100,8 +100,11 @@ function* dataChunks(stream: Uint8Array): Generator<DataChunk> {
   }
 }
 
+/** CRC-32C (Castagnoli). One shared instance is safe because every use runs init, update and digest without yielding. */
+const crc32c = await createCRC32(0x82f63b78)
+
 /** framing_format, section 3: the CRC is rotated right by 15 bits, then a constant is added. */
 function maskedCrc32c(data: Uint8Array): number {
-  const crc = crc32c(data)
+  const crc = viewOf(crc32c.init().update(data).digest('binary')).getUint32(0)
   return (((crc >>> 15) | (crc << 17)) + 0xa282ead8) >>> 0
 }

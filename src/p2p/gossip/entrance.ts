@@ -9,27 +9,23 @@ export interface EntranceHandlers {
   onRemoved(peerId: string): void
 }
 
+export type Entrance = ReturnType<typeof createEntrance>
+
 /**
  * A registrar between libp2p and the library. It takes the streams that peers open, so that the library never reads
  * one. The library still receives connections and disconnections.
  */
-export interface Entrance {
-  /** The registrar to hand to the library. */
-  around(registrar: Registrar): Registrar
-  listen(handlers: EntranceHandlers): void
-  /** Makes the library remove a peer and its subscriptions. */
-  forget(peerId: PeerId): void
-}
-
-export function createEntrance(): Entrance {
+export function createEntrance() {
   let handlers: EntranceHandlers | undefined
   let library: Topology | undefined
+  /** Makes the library remove a peer and its subscriptions. */
   const forget = (peerId: PeerId): void => {
     library?.onDisconnect?.(peerId)
     handlers?.onRemoved(peerId.toString())
   }
   return {
-    around: (registrar) => ({
+    /** The registrar to hand to the library. */
+    around: (registrar: Registrar): Registrar => ({
       handle: (protocol, _, options) =>
         registrar.handle(
           protocol,
@@ -53,7 +49,7 @@ export function createEntrance(): Entrance {
       unuse: (protocol) => registrar.unuse(protocol),
       getMiddleware: (protocol) => registrar.getMiddleware(protocol),
     }),
-    listen(given) {
+    listen(given: EntranceHandlers): void {
       handlers = given
     },
     forget,

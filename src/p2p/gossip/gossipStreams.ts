@@ -5,25 +5,12 @@ import { type Around, type CachedName, controlRpc, type GossipInternals, peerNam
 
 type StreamInternals = Pick<GossipInternals, 'getPeers' | 'getTopics' | 'getSubscribers' | 'streamsOutbound'> &
   Pick<GossipInternals, 'createOutboundStream' | 'sendRpc'>
+type OpenStream = Around<GossipInternals, 'createOutboundStream'>
 
 /** The events of the library's service that this module uses. */
 export interface GossipEventSource {
   addEventListener(type: 'subscription-change', listener: (event: CustomEvent<{ peerId: PeerId }>) => void): void
   addEventListener(type: 'gossipsub:heartbeat', listener: () => void): void
-}
-
-/** Keeps a gossip stream to every connected peer, even when connections change. */
-export interface GossipStreams {
-  createOutboundStream: Around<GossipInternals, 'createOutboundStream'>
-  /** The peer has another connection. Its stream moves there, because the others may be dead. */
-  moveTo(connection: Connection): void
-  /** The peer lost one of its connections. */
-  repair(peerId: string): void
-  /**
-   * The peer has disconnected. The library alone would first check in the peer store whether the peer supported gossip.
-   * The store drops that fact after a day without a new stream, and then the peer stayed in the mesh.
-   */
-  forget(peerId: string): void
 }
 
 /**
@@ -42,6 +29,7 @@ const ANNOUNCED_EVERY_MS = 125
 const RUST_MAX_AGE_S = 5
 const RUST_MAX_BLOCKS = 8
 
+/** Keeps a gossip stream to every connected peer, even when connections change. */
 export function manageGossipStreams(
   target: StreamInternals,
   source: GossipEventSource,
@@ -56,14 +44,14 @@ export function manageGossipStreams(
     /** The peer's unread data exceeds the buffer limit. */
     onSlowReader(peerId: string): void
   },
-): GossipStreams {
+) {
   const { logger } = modules
   const openConnection = (peerId: PeerId): Connection | undefined =>
     modules.connectionsOf(peerId).findLast((connection) => connection.status === 'open')
 
   /** Streams being opened. Each peer has its own queue, so that a peer without an answer does not delay others. */
   const opening = new Map<string, Promise<void>>()
-  const createOutboundStream: GossipStreams['createOutboundStream'] = (create) => async (peerId, connection) => {
+  const createOutboundStream: OpenStream = (create) => async (peerId, connection) => {
     const id = peerId.toString()
     const earlier = opening.get(id) ?? Promise.resolve()
     const open = async (): Promise<void> => {
@@ -104,7 +92,8 @@ export function manageGossipStreams(
     if (target.streamsOutbound.get(id) !== stream) return
     const announce = (messages: readonly CachedName[]): void => {
       const wanted = messages.filter(({ topic }) => isSubscribed(topic))
-      target.sendRpc(id, controlRpc({ ihave: wanted.map(({ topic, msgId }) => ({ topicID: topic, messageIDs: [msgId] })) }))
+      const ihave = wanted.map(({ topic, msgId }) => ({ topicID: topic, messageIDs: [msgId] }))
+      target.sendRpc(id, controlRpc({ ihave }))
     }
     if (isRustNode(protocols)) {
       const latest = modules.history(RUST_MAX_AGE_S).slice(0, RUST_MAX_BLOCKS)
@@ -147,7 +136,8 @@ export function manageGossipStreams(
 
   return {
     createOutboundStream,
-    moveTo(connection) {
+    /** The peer has another connection. Its stream moves there, because the others may be dead. */
+    moveTo(connection: Connection): void {
       const peerId = connection.remotePeer
       const id = peerId.toString()
       if (peerNamed(target, id) === undefined) return
@@ -156,8 +146,13 @@ export function manageGossipStreams(
       void stream?.close()
       reopen(peerId, connection)
     },
+    /** The peer lost one of its connections. */
     repair,
-    forget(id) {
+    /**
+     * The peer has disconnected. The library alone would first check in the peer store whether the peer supported
+     * gossip. The store drops that fact after a day without a new stream, and then the peer stayed in the mesh.
+     */
+    forget(id: string): void {
       const peerId = peerNamed(target, id)
       if (peerId !== undefined) modules.forget(peerId)
     },

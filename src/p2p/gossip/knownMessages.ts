@@ -48,12 +48,7 @@ interface RecentMessage {
   identified: Identification
 }
 
-interface RecentMessages {
-  find(message: InboundMessage): Identification | undefined
-  add<T extends Identification>(message: InboundMessage, identified: T): T
-}
-
-function createRecentMessages(): RecentMessages {
+function createRecentMessages() {
   /** Newest first. */
   const entries: RecentMessage[] = []
   const shrink = (): void => {
@@ -65,12 +60,12 @@ function createRecentMessages(): RecentMessages {
     if (cut > 0) entries.length = cut
   }
   return {
-    find: ({ topic, data }) =>
+    find: ({ topic, data }: InboundMessage): Identification | undefined =>
       entries.find(
         ({ message }) =>
           message.data.length === data.length && message.topic === topic && Buffer.compare(message.data, data) === 0,
       )?.identified,
-    add(message, identified) {
+    add<T extends Identification>(message: InboundMessage, identified: T): T {
       const entry: RecentMessage = { message, bytes: message.data.length + allowedBytes(message), identified }
       entries.unshift(entry)
       shrink()

@@ -1,4 +1,4 @@
-import { type GossipSub, type GossipSubComponents, gossipsub } from '@chainsafe/libp2p-gossipsub'
+import { type GossipSub, type GossipSubComponents, gossipsub, StrictNoSign } from '@chainsafe/libp2p-gossipsub'
 import { createPeerScoreParams } from '@chainsafe/libp2p-gossipsub/score'
 import type { Connection, PeerId } from '@libp2p/interface'
 import type { Clock } from '../../lib/clock.ts'
@@ -16,10 +16,15 @@ import { createForwarder } from './forward.ts'
 import { createGossipHistory } from './gossipHistory.ts'
 import { GossipScore } from './gossipScore.ts'
 import { manageGossipStreams } from './gossipStreams.ts'
-import { gossipsubOptions } from './gossipsubOptions.ts'
 import { createInbound } from './inbound.ts'
 import type { MessageIds } from './knownMessages.ts'
-import { IDONTWANT_MIN_BYTES } from './params.ts'
+import {
+  GOSSIP_PARAMS,
+  IDONTWANT_MIN_BYTES,
+  MAX_INBOUND_GOSSIP_STREAMS,
+  MAX_OUTBOUND_BUFFER_BYTES,
+  MAX_TOPIC_BYTES_PER_PEER,
+} from './params.ts'
 import type { GossipScoring } from './scoreParams.ts'
 import { followWallClock } from './wallClockJumps.ts'
 
@@ -40,8 +45,28 @@ export function gossipService(
   const ownIds = new Map<Uint8Array, Uint8Array>()
   const names = [...topics.byVersion.values()]
   const entrance = createEntrance()
+  // op-node's parameters. Messages have no author, sequence number or signature.
   const library = gossipsub({
-    ...gossipsubOptions({ topics: names, scoring, idontwantMinBytes: idontwantMinBytes(options) }, options),
+    globalSignaturePolicy: StrictNoSign,
+    fallbackToFloodsub: true,
+    emitSelf: false,
+    doPX: false,
+    floodPublish: options.floodPublish,
+    allowPublishToZeroTopicPeers: true,
+    allowedTopics: names,
+    maxTopicBytesPerPeer: MAX_TOPIC_BYTES_PER_PEER,
+    maxInboundStreams: MAX_INBOUND_GOSSIP_STREAMS,
+    maxOutboundBufferSize: MAX_OUTBOUND_BUFFER_BYTES,
+    // The connection trimmer itself knows which peers to keep. Tags would be database writes.
+    tagMeshPeers: false,
+    D: options.meshD,
+    Dlo: options.meshLow,
+    Dhi: options.meshHigh,
+    Dlazy: options.meshLazy,
+    ...GOSSIP_PARAMS,
+    idontwantMinDataSize: idontwantMinBytes(options),
+    scoreParams: scoring.params,
+    scoreThresholds: scoring.thresholds,
     msgIdToStrFn: idText,
     msgIdFn({ data }) {
       const id = ownIds.get(data)

@@ -2,11 +2,6 @@ import type { Clock } from '../../lib/clock.ts'
 import { describeError } from '../../lib/errors.ts'
 import type { Logger } from '../../lib/logger.ts'
 
-export interface KeptAddresses {
-  start(): void
-  stop(): void
-}
-
 /** A fraction of the peer store's expiry time of addresses. */
 export const ROUND_MS = 6 * 60 * 60_000
 
@@ -20,7 +15,7 @@ export function createKeptAddresses(modules: {
   connected(): string[]
   /** Runs identify with a connected peer and stores the result. */
   identify(peerId: string): Promise<unknown>
-}): KeptAddresses {
+}) {
   const { clock, logger } = modules
   let cancel: (() => void) | undefined
   const round = async (): Promise<void> => {
@@ -38,5 +33,5 @@ export function createKeptAddresses(modules: {
   const schedule = (): void => {
     cancel = clock.setTimeout(() => void round(), ROUND_MS)
   }
-  return { start: schedule, stop: () => cancel?.() }
+  return { start: schedule, stop: (): void => cancel?.() }
 }
