@@ -1,4 +1,4 @@
-export { hashMany, hashOne } from './many'
+export { hashMany } from './many'
 
 /** Where the memory is the caller's to lay out. */
 export function freeMemory(): u32 {

@@ -1,5 +1,5 @@
 export { mix } from './blake2f'
-export { multiplyLow, multiplyMontgomery, powerLow, powerMontgomery } from './power'
+export { multiply, power } from './power'
 
 /** Where the memory is the caller's to lay out. */
 export function freeMemory(): u32 {

@@ -8,13 +8,15 @@ const TWO_LIMBS_SIZE: u32 = 12
 
 /**
  * target = a b / 2^(32 n), modulo the odd number at `modulus`, below which a and b are. `inverse` is -1 / modulus modulo
- * 2^32. The target has room for n + 1 limbs, and is neither a nor b.
+ * 2^32. If `modulus` is 0: target = a b modulo 2^(32 n). The target has room for n + 1 limbs, and is neither a nor b.
  */
-export function multiplyMontgomery(target: u32, a: u32, b: u32, modulus: u32, inverse: u32, n: u32): void {
-  if (n === 2) {
-    multiplyTwoLimbs(target, a, b, modulus, inverse)
-    return
-  }
+export function multiply(target: u32, a: u32, b: u32, modulus: u32, inverse: u32, n: u32): void {
+  if (n === 2) store<u64>(target, productOfTwoLimbs(load<u64>(a), load<u64>(b), twoLimbsAt(modulus), inverse))
+  else if (modulus === 0) multiplyLow(target, a, b, n)
+  else multiplyMontgomery(target, a, b, modulus, inverse, n)
+}
+
+function multiplyMontgomery(target: u32, a: u32, b: u32, modulus: u32, inverse: u32, n: u32): void {
   const bytes = n << 2
   memory.fill(target, 0, bytes + 4)
   const m0 = <u64>load<u32>(modulus)
@@ -58,12 +60,14 @@ function subtract(a: u32, b: u32, bytes: u32): void {
   }
 }
 
-function multiplyTwoLimbs(target: u32, a: u32, b: u32, modulus: u32, inverse: u32): void {
-  store<u64>(target, productOfTwoLimbs(load<u64>(a), load<u64>(b), load<u64>(modulus), inverse))
+/** Two limbs, or 0 if there is no number. */
+function twoLimbsAt(address: u32): u64 {
+  return address === 0 ? 0 : load<u64>(address)
 }
 
 /** The same for two limbs, which cost the least gas for a product. */
 function productOfTwoLimbs(a: u64, b: u64, m: u64, inverse: u32): u64 {
+  if (m === 0) return a * b
   const b0 = b & LOW
   const b1 = b >> 32
   const m0 = m & LOW
@@ -87,8 +91,7 @@ function productOfTwoLimbs(a: u64, b: u64, m: u64, inverse: u32): u64 {
   return t2 >> 32 !== 0 || result >= m ? result - m : result
 }
 
-/** target = a b modulo 2^(32 n). The target is neither a nor b. */
-export function multiplyLow(target: u32, a: u32, b: u32, n: u32): void {
+function multiplyLow(target: u32, a: u32, b: u32, n: u32): void {
   const bytes = n << 2
   memory.fill(target, 0, bytes)
   for (let i: u32 = 0; i < bytes; i += 4) {
@@ -103,40 +106,12 @@ export function multiplyLow(target: u32, a: u32, b: u32, n: u32): void {
   }
 }
 
-/** Below, in registers. */
-function powerTwoLimbs(result: u32, table: u32, exponent: u32, count: u32, modulus: u32, inverse: u32): void {
-  const m = load<u64>(modulus)
-  let value = load<u64>(result)
-  for (let index: u32 = 0; index < count; index++) {
-    const byte = <u32>load<u8>(exponent + index)
-    for (let shift: i32 = 4; shift >= 0; shift -= 4) {
-      for (let square: u32 = 0; square < 4; square++) value = productOfTwoLimbs(value, value, m, inverse)
-      const digit = (byte >> shift) & 15
-      if (digit !== 0) value = productOfTwoLimbs(value, load<u64>(table + digit * TWO_LIMBS_SIZE), m, inverse)
-    }
-  }
-  store<u64>(result, value)
-}
-
-/** The same modulo 2^64. */
-function powerLowTwoLimbs(result: u32, table: u32, exponent: u32, count: u32): void {
-  let value = load<u64>(result)
-  for (let index: u32 = 0; index < count; index++) {
-    const byte = <u32>load<u8>(exponent + index)
-    for (let shift: i32 = 4; shift >= 0; shift -= 4) {
-      for (let square: u32 = 0; square < 4; square++) value *= value
-      const digit = (byte >> shift) & 15
-      if (digit !== 0) value *= load<u64>(table + digit * TWO_LIMBS_SIZE)
-    }
-  }
-  store<u64>(result, value)
-}
-
 /**
  * Goes on with a power: for each half byte of the exponent, the number at `result` to the 16th and times its power of
- * the base. `table` holds the base's powers 0 to 15, n + 1 limbs apart; after `result` and at `spare` is room for as much.
+ * the base, with products as of `multiply`. `table` holds the base's powers 0 to 15, n + 1 limbs apart; after `result` and
+ * at `spare` is room for as much.
  */
-export function powerMontgomery(
+export function power(
   result: u32,
   spare: u32,
   table: u32,
@@ -147,43 +122,35 @@ export function powerMontgomery(
   n: u32,
 ): void {
   if (n === 2) {
-    powerTwoLimbs(result, table, exponent, count, modulus, inverse)
+    powerOfTwoLimbs(result, table, exponent, count, twoLimbsAt(modulus), inverse)
     return
   }
   const size = (n + 1) << 2
   for (let index: u32 = 0; index < count; index++) {
     const byte = <u32>load<u8>(exponent + index)
     for (let half: u32 = 0; half < 2; half++) {
-      multiplyMontgomery(spare, result, result, modulus, inverse, n)
-      multiplyMontgomery(result, spare, spare, modulus, inverse, n)
-      multiplyMontgomery(spare, result, result, modulus, inverse, n)
-      multiplyMontgomery(result, spare, spare, modulus, inverse, n)
+      multiply(spare, result, result, modulus, inverse, n)
+      multiply(result, spare, spare, modulus, inverse, n)
+      multiply(spare, result, result, modulus, inverse, n)
+      multiply(result, spare, spare, modulus, inverse, n)
       const digit = half === 0 ? byte >> 4 : byte & 15
       if (digit === 0) continue
-      multiplyMontgomery(spare, result, table + digit * size, modulus, inverse, n)
+      multiply(spare, result, table + digit * size, modulus, inverse, n)
       memory.copy(result, spare, n << 2)
     }
   }
 }
 
-/** The same modulo 2^(32 n). */
-export function powerLow(result: u32, spare: u32, table: u32, exponent: u32, count: u32, n: u32): void {
-  if (n === 2) {
-    powerLowTwoLimbs(result, table, exponent, count)
-    return
-  }
-  const size = (n + 1) << 2
+/** The same in registers. */
+function powerOfTwoLimbs(result: u32, table: u32, exponent: u32, count: u32, m: u64, inverse: u32): void {
+  let value = load<u64>(result)
   for (let index: u32 = 0; index < count; index++) {
     const byte = <u32>load<u8>(exponent + index)
-    for (let half: u32 = 0; half < 2; half++) {
-      multiplyLow(spare, result, result, n)
-      multiplyLow(result, spare, spare, n)
-      multiplyLow(spare, result, result, n)
-      multiplyLow(result, spare, spare, n)
-      const digit = half === 0 ? byte >> 4 : byte & 15
-      if (digit === 0) continue
-      multiplyLow(spare, result, table + digit * size, n)
-      memory.copy(result, spare, n << 2)
+    for (let shift: i32 = 4; shift >= 0; shift -= 4) {
+      for (let square: u32 = 0; square < 4; square++) value = productOfTwoLimbs(value, value, m, inverse)
+      const digit = (byte >> shift) & 15
+      if (digit !== 0) value = productOfTwoLimbs(value, load<u64>(table + digit * TWO_LIMBS_SIZE), m, inverse)
     }
   }
+  store<u64>(result, value)
 }

@@ -13,15 +13,19 @@ const keccak = await createKeccak(256)
  */
 const MAX_KERNEL_BYTES = 128 * 1024
 const kernel = createKernel()
-/** Layout: the hash, the input, and space for the padding. */
-const memory = kernel?.reserve(HASH_BYTES + MAX_KERNEL_BYTES + RATE + 8)
+/** Layout: the length, the hash, the input, and space for the padding. */
+const LENGTH_BYTES = 8
+const memory = kernel?.reserve(LENGTH_BYTES + HASH_BYTES + MAX_KERNEL_BYTES + RATE + 8)
+const length = memory && new Uint32Array(memory.buffer, kernel?.base, 1)
 
 export function keccak256(data: Uint8Array): Uint8Array {
-  if (kernel !== undefined && memory !== undefined && data.length <= MAX_KERNEL_BYTES) {
-    const { base } = kernel
-    memory.set(data, base + HASH_BYTES)
-    kernel.hashOne(base + HASH_BYTES, data.length, base)
-    return memory.slice(base, base + HASH_BYTES)
+  if (kernel !== undefined && memory !== undefined && length !== undefined && data.length <= MAX_KERNEL_BYTES) {
+    const hash = kernel.base + LENGTH_BYTES
+    const input = hash + HASH_BYTES
+    memory.set(data, input)
+    length[0] = data.length
+    kernel.hashMany(input, kernel.base, 1, hash)
+    return memory.slice(hash, input)
   }
   keccak.init()
   keccak.update(data)

@@ -1,5 +1,4 @@
-import { createCompiled } from './compiled.ts'
-import { type Instance, instantiate } from './instance.ts'
+import { compile, type Instance, instantiate } from './instance.ts'
 import { PRECOMPILES } from './precompiles.generated.ts'
 
 /** Exports of assembly/precompiles. Addresses and lengths are in bytes; `n` counts limbs of 4 bytes. */
@@ -7,9 +6,9 @@ interface ArithmeticExports {
   memory: WebAssembly.Memory
   freeMemory(): number
   mix(work: number, message: number, first: number, count: number): void
-  multiplyMontgomery(target: number, a: number, b: number, modulus: number, inverse: number, n: number): void
-  multiplyLow(target: number, a: number, b: number, n: number): void
-  powerMontgomery(
+  /** With the modulus 0: products modulo 2^(32 n). */
+  multiply(target: number, a: number, b: number, modulus: number, inverse: number, n: number): void
+  power(
     result: number,
     spare: number,
     table: number,
@@ -19,14 +18,13 @@ interface ArithmeticExports {
     inverse: number,
     n: number,
   ): void
-  powerLow(result: number, spare: number, table: number, exponent: number, count: number, n: number): void
 }
 
 export type Arithmetic = Instance<ArithmeticExports>
 
 const MAX_IDLE = 4
 
-const compiled = createCompiled(PRECOMPILES)
+let module: WebAssembly.Module | undefined
 const idle: Arithmetic[] = []
 
 /**
@@ -42,7 +40,7 @@ export function returnArithmetic(arithmetic: Arithmetic): void {
 }
 
 function create(): Arithmetic {
-  const module = compiled()
+  module ??= compile(PRECOMPILES)
   if (module === undefined) throw new Error('WebAssembly is not available')
   return instantiate<ArithmeticExports>(module)
 }

@@ -1,3 +1,12 @@
+/** Compiles a base64 module. Returns undefined if the processor cannot run it. */
+export function compile(base64: string): WebAssembly.Module | undefined {
+  try {
+    return new WebAssembly.Module(new Uint8Array(Buffer.from(base64, 'base64')))
+  } catch {
+    return undefined
+  }
+}
+
 /** The exports that all modules of assembly/ share. */
 interface MemoryExports {
   memory: WebAssembly.Memory

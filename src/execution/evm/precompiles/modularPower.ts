@@ -53,54 +53,51 @@ function* powerModuloOdd(base: bigint, exponent: Exponent, modulus: bigint): Pow
   // Two limbs have the fastest code.
   const n = Math.max(2, limbsOf(modulus))
   const radix = 1n << (LIMB_BITS * BigInt(n))
-  const arithmetic = borrowArithmetic()
-  const layout = layoutOf(arithmetic, n)
   const inverse = Number((radix - inverseModuloTwos(modulus, LIMB_BITS)) & LIMB_MASK)
-  write(layout.memory, layout.modulus, modulus, n)
-  const entry = (index: number) => layout.table + index * layout.size
-  const montgomeryBase = (base * radix) % modulus
-  write(layout.memory, entry(0), radix % modulus, n)
-  write(layout.memory, entry(1), montgomeryBase, n)
-  for (let index = 2; index < 16; index++) {
-    arithmetic.multiplyMontgomery(entry(index), entry(index - 1), entry(1), layout.modulus, inverse, n)
-  }
-  write(layout.memory, layout.result, radix % modulus, n)
-  yield* overDigits(exponent, layout, 2 * n * n + 12, (count) =>
-    arithmetic.powerMontgomery(
-      layout.result,
-      layout.spare,
-      layout.table,
-      layout.digits,
-      count,
-      layout.modulus,
-      inverse,
-      n,
-    ),
-  )
-  // A multiplication by 1 removes the Montgomery radix.
-  write(layout.memory, entry(0), 1n, n)
-  arithmetic.multiplyMontgomery(layout.spare, layout.result, entry(0), layout.modulus, inverse, n)
-  const power = read(layout.memory, layout.spare, n)
-  returnArithmetic(arithmetic)
-  return power
+  return yield* powerOfLimbs({ one: radix % modulus, base: (base * radix) % modulus, n }, exponent, {
+    modulus,
+    inverse,
+  })
 }
 
 /** Modulo 2^bits. */
 function* powerModuloTwos(base: bigint, exponent: Exponent, bits: bigint): Power {
   const n = Math.max(2, Number((bits + LIMB_BITS - 1n) / LIMB_BITS))
+  return (yield* powerOfLimbs({ one: 1n, base, n }, exponent)) & ((1n << bits) - 1n)
+}
+
+/**
+ * A power in the compiled arithmetic. `one` and `base` have `n` limbs, in Montgomery's form if there is a modulus; without
+ * it, products are modulo 2^(32 n).
+ */
+function* powerOfLimbs(
+  { one, base, n }: { one: bigint; base: bigint; n: number },
+  exponent: Exponent,
+  odd?: { modulus: bigint; inverse: number },
+): Power {
   const arithmetic = borrowArithmetic()
   const layout = layoutOf(arithmetic, n)
-  const entry = (index: number) => layout.table + index * layout.size
-  write(layout.memory, entry(0), 1n, n)
-  write(layout.memory, entry(1), base, n)
-  for (let index = 2; index < 16; index++) arithmetic.multiplyLow(entry(index), entry(index - 1), entry(1), n)
-  write(layout.memory, layout.result, 1n, n)
-  yield* overDigits(exponent, layout, n * n + 12, (count) =>
-    arithmetic.powerLow(layout.result, layout.spare, layout.table, layout.digits, count, n),
+  const { memory, result, spare, table, digits } = layout
+  const entry = (index: number) => table + index * layout.size
+  const modulus = odd === undefined ? 0 : layout.modulus
+  const inverse = odd?.inverse ?? 0
+  if (odd !== undefined) write(memory, modulus, odd.modulus, n)
+  write(memory, entry(0), one, n)
+  write(memory, entry(1), base, n)
+  for (let index = 2; index < 16; index++) {
+    arithmetic.multiply(entry(index), entry(index - 1), entry(1), modulus, inverse, n)
+  }
+  write(memory, result, one, n)
+  const productNs = (odd === undefined ? 1 : 2) * n * n + 12
+  yield* overDigits(exponent, layout, productNs, (count) =>
+    arithmetic.power(result, spare, table, digits, count, modulus, inverse, n),
   )
-  const power = read(layout.memory, layout.result, n)
+  // A product with 1 removes the Montgomery radix.
+  write(memory, entry(0), 1n, n)
+  arithmetic.multiply(spare, result, entry(0), modulus, inverse, n)
+  const power = read(memory, spare, n)
   returnArithmetic(arithmetic)
-  return power & ((1n << bits) - 1n)
+  return power
 }
 
 function* powerOfIntegers(base: bigint, { digits, bytes }: Exponent, modulus: bigint): Power {
