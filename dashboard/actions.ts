@@ -1,10 +1,14 @@
 import { shortPeer } from '../src/lib/shortIds.ts'
 import { RpcError } from './connection.ts'
 import { byId, el, setText } from './dom.ts'
+import { messageOf } from './format.ts'
 import type { NodeState } from './nodeState.ts'
 
 export const NO_CHANGES =
   'This page cannot change anything, because other machines reach the node and it has no token. Start the node with --rpc.token-file to block or protect peers.'
+
+const ABOUT_TOKEN =
+  'Copy the token from the file of --rpc.token-file. Only this tab stores it, and only until the tab closes.'
 
 /** An operator's action on a peer. */
 export interface PeerAction {
@@ -73,7 +77,7 @@ export async function carryOut(node: NodeState, action: PeerAction, peerId: stri
     toast(`${peerName === peerId ? shortPeer(peerId) : peerName} ${action.done}.`)
     await node.refreshPeers()
   } catch (error) {
-    toast(`${action.label} failed: ${error instanceof Error ? error.message : String(error)}`, 'bad')
+    toast(`${action.label} failed: ${messageOf(error)}`, 'bad')
   }
 }
 
@@ -101,15 +105,7 @@ export async function requestToken(node: NodeState): Promise<boolean> {
   input.autocomplete = 'off'
   const token = await ask(
     `${node.name} requires a token`,
-    [
-      el(
-        'p',
-        {},
-        'Copy the token from the file of --rpc.token-file. Only this tab stores it, and only until the tab closes.',
-      ),
-      el('label', { for: 'token' }, 'Token'),
-      input,
-    ],
+    [el('p', {}, ABOUT_TOKEN), el('label', { for: 'token' }, 'Token'), input],
     { confirm: 'Use token', value: () => input.value.trim() },
   )
   if (token === undefined || token === '') return false

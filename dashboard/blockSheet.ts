@@ -1,27 +1,35 @@
 import { shortHash } from '../src/lib/shortIds.ts'
 import type { BlockDetails } from './answers.ts'
 import { copyButton } from './copyButton.ts'
-import { byId, type Child, el } from './dom.ts'
-import { ago, count, countOf, ether, sentence } from './format.ts'
+import { type Child, el } from './dom.ts'
+import { ago, count, countOf, ether } from './format.ts'
 import type { Page } from './page.ts'
+import {
+  emptyText,
+  factsList,
+  failedText,
+  idText,
+  numberCell,
+  sheetDialog,
+  sheetHead,
+  table,
+  tableRow,
+} from './parts.ts'
 
 const TYPES: Record<number, string> = { 126: 'deposit', 125: 'post-exec', 0: 'legacy', 1: 'access list', 4: 'set code' }
 
 /** The details of one block, in a sheet over the page. */
 export class BlockSheet {
   private readonly page: Page
-  private readonly dialog = byId('block-sheet') as HTMLDialogElement
+  private readonly dialog: HTMLDialogElement
   private shown: string | undefined
 
   constructor(page: Page) {
     this.page = page
-    this.dialog.addEventListener('close', () => {
+    this.dialog = sheetDialog('block-sheet', () => {
       const { shown } = this
       this.shown = undefined
       if (shown !== undefined) page.openBlock(undefined)
-    })
-    this.dialog.addEventListener('click', ({ target }) => {
-      if (target === this.dialog) this.dialog.close()
     })
   }
 
@@ -31,7 +39,7 @@ export class BlockSheet {
     this.shown = hash
     if (hash === undefined) this.dialog.close()
     else {
-      this.fill(hash, undefined, [el('p', { class: 'empty' }, 'Loading…')])
+      this.fill(hash, 'Block', [emptyText('Loading…')])
       if (!this.dialog.open) this.dialog.showModal()
       void this.load(hash)
     }
@@ -39,40 +47,26 @@ export class BlockSheet {
 
   private async load(hash: string): Promise<void> {
     const { node } = this.page
+    let title = 'Block'
+    let content: Child[]
     try {
       await node.opened
       const details = await node.connection.call<BlockDetails | null>('devium_describeBlock', [hash])
-      if (this.shown !== hash) return
-      if (details === null)
-        this.fill(hash, undefined, [el('p', { class: 'empty' }, 'This node does not have this block.')])
-      else this.fill(hash, details.number, parts(details, Date.now()))
+      if (details === null) content = [emptyText('This node does not have this block.')]
+      else {
+        title = `Block ${details.number}`
+        content = parts(details, Date.now())
+      }
     } catch (error) {
-      if (this.shown !== hash) return
-      const text = error instanceof Error ? error.message : String(error)
-      this.fill(hash, undefined, [el('p', { class: 'empty' }, sentence(`the request failed: ${text}`))])
+      content = [failedText(error)]
     }
+    if (this.shown === hash) this.fill(hash, title, content)
   }
 
-  private fill(hash: string, number: number | undefined, content: Child[]): void {
-    const body = el('div', { class: 'sheet-body' })
-    body.append(...content.filter((child) => child instanceof Node))
+  private fill(hash: string, title: string, content: Child[]): void {
     this.dialog.replaceChildren(
-      el(
-        'div',
-        { class: 'sheet-head' },
-        el(
-          'div',
-          {},
-          el('h2', { id: 'block-title' }, number === undefined ? 'Block' : `Block ${number}`),
-          el('p', { class: 'id' }, hash, copyButton(hash, 'the block hash')),
-        ),
-        el(
-          'button',
-          { type: 'button', class: 'icon-button', 'aria-label': 'Close', onclick: () => this.dialog.close() },
-          '✕',
-        ),
-      ),
-      body,
+      sheetHead(this.dialog, el('h2', { id: 'block-title' }, title), idText(hash, 'the block hash')),
+      el('div', { class: 'sheet-body' }, ...content),
     )
   }
 }
@@ -80,68 +74,47 @@ export class BlockSheet {
 function parts(block: BlockDetails, nowMs: number): Child[] {
   const { safeBy, batchTransactions, transactions, transactionCount } = block
   const share = block.gasLimit === 0 ? 0 : Math.round((100 * block.gasUsed) / block.gasLimit)
+  const timeMs = block.timestamp * 1_000
   return [
     el('h3', {}, 'Header'),
-    list([
-      [
-        'Time',
-        `${new Date(block.timestamp * 1_000).toISOString().slice(0, 19).replace('T', ' ')} UTC, ${ago(nowMs, block.timestamp * 1_000)}`,
-      ],
-      ['Parent', whole(block.parentHash, 'the parent hash')],
-      ['State root', whole(block.stateRoot, 'the state root')],
+    factsList([
+      ['Time', `${new Date(timeMs).toISOString().slice(0, 19).replace('T', ' ')} UTC, ${ago(nowMs, timeMs)}`],
+      ['Parent', idText(block.parentHash, 'the parent hash', 'span')],
+      ['State root', idText(block.stateRoot, 'the state root', 'span')],
       ['Gas', `${count(block.gasUsed)} of ${count(block.gasLimit)} (${share} %)`],
       ['Base fee', `${count(Number(block.baseFeePerGas))} wei`],
-      ['Fee recipient', whole(block.feeRecipient, 'the fee recipient')],
+      ['Fee recipient', idText(block.feeRecipient, 'the fee recipient', 'span')],
     ]),
     el('h3', {}, 'Batch'),
     safeBy === null
-      ? el('p', { class: 'empty' }, 'The block is not safe yet, or it became safe before this node started.')
-      : list([
+      ? emptyText('The block is not safe yet, or it became safe before this node started.')
+      : factsList([
           ['Derived from', `L1 block ${safeBy.number}`],
-          ['L1 hash', whole(safeBy.hash, 'the L1 hash')],
-          ...batchTransactions.map((hash): [string, Child] => ['Posted by', whole(hash, 'the L1 transaction')]),
+          ['L1 hash', idText(safeBy.hash, 'the L1 hash', 'span')],
+          ...batchTransactions.map((hash) => ['Posted by', idText(hash, 'the L1 transaction', 'span')] as const),
         ]),
     el('h3', {}, countOf(transactionCount, 'transaction')),
     el(
       'div',
       { class: 'scrolls' },
-      el(
-        'table',
+      table(
         { class: 'plain transactions' },
-        el('thead', {}, el('tr', {}, ...['Hash', 'Type', 'From', 'To', 'Ether'].map((head) => el('th', {}, head)))),
-        el(
-          'tbody',
-          {},
-          ...transactions.map(({ hash, type, from, to, value }) =>
-            el(
-              'tr',
-              {},
-              el('td', {}, short(hash, 'the transaction hash')),
-              el('td', {}, TYPES[type] ?? 'call'),
-              el('td', {}, short(from, 'the sender')),
-              el('td', {}, to === null ? 'new contract' : short(to, 'the recipient')),
-              el('td', { class: 'number' }, ether(value)),
-            ),
+        ['Hash', 'Type', 'From', 'To', 'Ether'],
+        transactions.map(({ hash, type, from, to, value }) =>
+          tableRow(
+            short(hash, 'the transaction hash'),
+            TYPES[type] ?? 'call',
+            short(from, 'the sender'),
+            to === null ? 'new contract' : short(to, 'the recipient'),
+            numberCell('td', ether(value)),
           ),
         ),
       ),
     ),
     transactions.length < transactionCount
-      ? el('p', { class: 'empty' }, `The first ${transactions.length} of ${count(transactionCount)}.`)
+      ? emptyText(`The first ${transactions.length} of ${count(transactionCount)}.`)
       : null,
   ]
-}
-
-function list(rows: readonly [string, Child][]): HTMLElement {
-  return el(
-    'dl',
-    { class: 'facts-list' },
-    ...rows.flatMap(([name, value]) => [el('dt', {}, name), el('dd', {}, value)]),
-  )
-}
-
-function whole(text: string, what: string): HTMLElement {
-  return el('span', { class: 'id' }, text, copyButton(text, what))
 }
 
 function short(text: string, what: string): HTMLElement {

@@ -1,9 +1,10 @@
 import { shortHash } from '../src/lib/shortIds.ts'
 import type { BlockTimes } from './answers.ts'
 import { copyButton } from './copyButton.ts'
-import { byId, type Child, el, replaceChildrenByKey, replaceIfChanged, svg } from './dom.ts'
+import { byId, type Child, el, svg } from './dom.ts'
 import { clockTime, duration } from './format.ts'
 import { type Page, peerName } from './page.ts'
+import { showRows, table } from './parts.ts'
 
 const SHOWN = 14
 const COLUMNS = [
@@ -27,41 +28,27 @@ const TICKS = [
 
 /** Shows the times of the last blocks: signed, received by gossip, executed, safe. */
 export function showBlocks(page: Page): void {
-  const blocks = page.node.blocks.slice(0, SHOWN)
   const place = byId('blocks')
-  replaceIfChanged(place, blocks.length === 0 ? 'none' : 'some', () => [
-    blocks.length === 0
-      ? el(
-          'p',
-          { class: 'empty' },
-          'The node has received no block since its start. Blocks appear here with their times.',
-        )
-      : emptyTable(),
-  ])
-  const body = place.querySelector('tbody')
-  if (body === null) return
   const focused = document.activeElement instanceof HTMLElement ? document.activeElement.dataset.block : undefined
-  replaceChildrenByKey(
-    body,
-    blocks.map((block) => {
-      const row = toRow(page, block)
-      return { key: JSON.stringify(row), make: () => rowOf(page, row) }
-    }),
-  )
+  const rows = page.node.blocks.slice(0, SHOWN).map((block) => {
+    const row = toRow(page, block)
+    return { key: JSON.stringify(row), make: () => rowOf(page, row) }
+  })
+  showRows(place, rows, {
+    ifEmpty: 'The node has received no block since its start. Blocks appear here with their times.',
+    makeTable: emptyTable,
+  })
   if (focused !== undefined && document.activeElement === document.body) {
     place.querySelector<HTMLElement>(`[data-block="${CSS.escape(focused)}"]`)?.focus()
   }
 }
 
 function emptyTable(): HTMLElement {
-  const heads = COLUMNS.map(([column, text]) => el('th', { 'data-column': column }, text))
-  return el(
-    'table',
-    { class: 'blocks' },
-    el('caption', { class: 'hidden-text' }, 'The last blocks, newest first'),
-    el('thead', {}, el('tr', {}, ...heads, el('th', { class: 'strip-head' }, axis()))),
-    el('tbody'),
-  )
+  const heads = COLUMNS.map(([column, text]) => el('th', { 'data-column': column, class: column }, text))
+  return table({ class: 'blocks', caption: 'The last blocks, newest first' }, [
+    ...heads,
+    el('th', { class: 'strip-head' }, axis()),
+  ])
 }
 
 interface Row {
@@ -174,14 +161,14 @@ function strip(block: BlockTimes, began: number): SVGElement {
     const x = place(from)
     parts.push(svg('rect', { x, y: middle - 3.5, width: Math.max(1, place(to) - x), height: 7, rx: 2, class: name }))
   }
-  if (came !== undefined) bar(0, came, 'strip-gossip')
-  if (executed !== undefined) bar(came ?? 0, executed, 'strip-execution')
-  if (safe !== undefined && executed !== undefined) bar(executed, safe, 'strip-safe')
+  if (came !== undefined) bar(0, came, 'came')
+  if (executed !== undefined) bar(came ?? 0, executed, 'executed')
+  if (safe !== undefined && executed !== undefined) bar(executed, safe, 'safe')
   const dot = (at: number | undefined, name: string): void => {
     if (at !== undefined) parts.push(svg('circle', { cx: place(at), cy: middle, r: 4.5, class: name }))
   }
-  dot(came, 'dot-gossip')
-  dot(executed, 'dot-execution')
-  dot(safe, 'dot-safe')
+  dot(came, 'came')
+  dot(executed, 'executed')
+  dot(safe, 'safe')
   return svg('svg', { viewBox: `0 0 ${WIDTH} ${HEIGHT}`, 'aria-hidden': 'true' }, ...parts)
 }

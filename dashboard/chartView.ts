@@ -29,8 +29,8 @@ let marks: { seconds: number; tone: string }[] = []
 let drawnFor = ''
 
 export function startChart(page: Page): void {
-  const choice = (label: string, isOn: () => boolean, choose: () => void): HTMLElement => {
-    const button = el('button', { type: 'button', class: 'choice', 'aria-pressed': String(isOn()) }, label)
+  const choice = (label: string, isOn: boolean, choose: () => void): HTMLElement => {
+    const button = el('button', { type: 'button', class: 'choice', 'aria-pressed': String(isOn) }, label)
     button.addEventListener('click', () => {
       choose()
       for (const other of button.parentElement?.children ?? []) {
@@ -40,24 +40,8 @@ export function startChart(page: Page): void {
     })
     return button
   }
-  byId('chart-kinds').append(
-    ...CHARTS.map(({ key, label }) =>
-      choice(
-        label,
-        () => chosen === key,
-        () => (chosen = key),
-      ),
-    ),
-  )
-  byId('chart-spans').append(
-    ...SPANS.map(({ ms, label }) =>
-      choice(
-        label,
-        () => spanMs === ms,
-        () => (spanMs = ms),
-      ),
-    ),
-  )
+  byId('chart-kinds').append(...CHARTS.map(({ key, label }) => choice(label, chosen === key, () => (chosen = key))))
+  byId('chart-spans').append(...SPANS.map(({ ms, label }) => choice(label, spanMs === ms, () => (spanMs = ms))))
   onTheme(() => {
     drawnFor = ''
     showChart(page)

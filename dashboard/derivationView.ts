@@ -4,6 +4,7 @@ import { byId, type Child, el, replaceIfChanged } from './dom.ts'
 import { forkRows } from './forkRows.ts'
 import { ago, bytes, count, countOf, duration, sentence } from './format.ts'
 import type { NodeState } from './nodeState.ts'
+import { emptyText, factsList, table, tableRow } from './parts.ts'
 
 /** Number of latest entries in each list. */
 const SHOWN = 6
@@ -11,7 +12,7 @@ const SHOWN = 6
 export function showDerivation({ derivation }: NodeState, nowMs: number): void {
   const second = Math.floor(nowMs / 2_000)
   replaceIfChanged(byId('derivation'), JSON.stringify([derivation, second]), () =>
-    derivation === undefined ? [el('p', { class: 'empty' }, 'No data yet.')] : derivationParts(derivation, nowMs),
+    derivation === undefined ? [emptyText('No data yet.')] : derivationParts(derivation, nowMs),
   )
 }
 
@@ -37,21 +38,17 @@ function derivationParts(status: DerivationStatus, nowMs: number): Child[] {
     ...forkRows(status.forks, nowMs),
     ['L1 endpoint', endpoint(l1.endpoint)],
     ['Engine', engine.isSyncing ? 'syncs by its own network' : endpoint(engine.endpoint)],
-    ...(blobs === null
-      ? []
-      : [
-          [
-            'Blobs',
-            `${countOf(blobs.versionedHashes.length, 'blob')} of L1 block ${blobs.l1Block.number}, ${countOf(blobs.tries, 'attempt')}`,
-          ] as [string, string],
-        ]),
   ]
+  if (blobs !== null) {
+    const which = `${countOf(blobs.versionedHashes.length, 'blob')} of L1 block ${blobs.l1Block.number}`
+    rows.push(['Blobs', `${which}, ${countOf(blobs.tries, 'attempt')}`])
+  }
   return [
-    facts(rows),
+    factsList(rows),
     el('h3', {}, 'Open channels'),
     channels.length === 0
-      ? el('p', { class: 'empty' }, 'None.')
-      : table(
+      ? emptyText('None.')
+      : textTable(
           ['Channel', 'Frames', 'Size', 'Times out'],
           channels
             .slice(0, SHOWN)
@@ -64,8 +61,8 @@ function derivationParts(status: DerivationStatus, nowMs: number): Child[] {
         ),
     el('h3', {}, 'Dropped batches'),
     droppedBatches.length === 0
-      ? el('p', { class: 'empty' }, 'None since the start of the node.')
-      : table(
+      ? emptyText('None since the start of the node.')
+      : textTable(
           ['Batch', 'L1 block', 'Time', 'Reason'],
           droppedBatches
             .slice(-SHOWN)
@@ -81,7 +78,7 @@ function derivationParts(status: DerivationStatus, nowMs: number): Child[] {
       ? []
       : [
           el('h3', {}, 'Ignored data'),
-          table(
+          textTable(
             ['Data', 'L1 block', 'Time', 'Reason'],
             lostData
               .slice(-SHOWN)
@@ -95,25 +92,18 @@ function derivationParts(status: DerivationStatus, nowMs: number): Child[] {
 export function showBatcher({ batcher, batcherProblem }: NodeState, nowMs: number): void {
   const second = Math.floor(nowMs / 2_000)
   replaceIfChanged(byId('batcher'), JSON.stringify([batcher, batcherProblem, second]), () => {
-    if (batcherProblem !== undefined) return [el('p', { class: 'empty bad' }, sentence(batcherProblem))]
-    if (batcher === undefined) return [el('p', { class: 'empty' }, 'No data yet.')]
-    if (batcher === null) {
-      return [
-        el(
-          'p',
-          { class: 'empty' },
-          'No batch submitter is configured. Set --dashboard.batcher to show its transactions and cost.',
-        ),
-      ]
-    }
-    return batcherParts(batcher, nowMs)
+    if (batcherProblem !== undefined) return [emptyText(sentence(batcherProblem), 'empty bad')]
+    if (batcher === undefined) return [emptyText('No data yet.')]
+    if (batcher !== null) return batcherParts(batcher, nowMs)
+    return [emptyText('No batch submitter is configured. Set --dashboard.batcher to show its transactions and cost.')]
   })
 }
 
 function batcherParts(status: BatcherStatus, nowMs: number): Child[] {
   const { openChannel: open, inFlight, lastHour } = status
+  const throttled = ['Block builders', 'throttled, because too much data is not safe yet'] as const
   return [
-    facts([
+    factsList([
       ['State', status.running ? 'running' : 'stopped'],
       ['Activity', sentence(status.why)],
       ['Account', status.from],
@@ -129,14 +119,12 @@ function batcherParts(status: BatcherStatus, nowMs: number): Child[] {
         'Last hour',
         `${countOf(lastHour.transactions, 'transaction')}, ${bytes(lastHour.bytes)}, ${cost(lastHour.costGwei)}`,
       ],
-      ...(status.throttling
-        ? ([['Block builders', 'throttled, because too much data is not safe yet']] as [string, string][])
-        : []),
+      ...(status.throttling ? [throttled] : []),
     ]),
     el('h3', {}, 'Transactions in flight'),
     inFlight.length === 0
-      ? el('p', { class: 'empty' }, 'None.')
-      : table(
+      ? emptyText('None.')
+      : textTable(
           ['Nonce', 'Data', 'Age', 'Fee cap', 'State'],
           inFlight
             .slice(0, SHOWN)
@@ -158,23 +146,7 @@ function cost(costGwei: number): string {
   return costGwei < 1_000_000 ? `${count(Math.round(costGwei))} gwei` : `${(costGwei / 1e9).toFixed(6)} ether`
 }
 
-function facts(rows: readonly [string, string][]): HTMLElement {
-  return el(
-    'dl',
-    { class: 'facts-list' },
-    ...rows.flatMap(([name, value]) => [el('dt', {}, name), el('dd', {}, value)]),
-  )
-}
-
-function table(heads: readonly string[], rows: readonly string[][]): HTMLElement {
-  return el(
-    'div',
-    { class: 'scrolls' },
-    el(
-      'table',
-      { class: 'plain' },
-      el('thead', {}, el('tr', {}, ...heads.map((text) => el('th', {}, text)))),
-      el('tbody', {}, ...rows.map((cells) => el('tr', {}, ...cells.map((text) => el('td', {}, text))))),
-    ),
-  )
+function textTable(heads: readonly string[], rows: readonly string[][]): HTMLElement {
+  const made = rows.map((cells) => tableRow(...cells))
+  return el('div', { class: 'scrolls' }, table({ class: 'plain' }, heads, made))
 }

@@ -46,6 +46,10 @@ export function bytes(length: number): string {
   return length < 1_000_000 ? `${(length / 1_000).toFixed(1)} kB` : `${(length / 1_000_000).toFixed(1)} MB`
 }
 
+export function messageOf(error: unknown): string {
+  return error instanceof Error ? error.message : String(error)
+}
+
 /** Makes a sentence of the node presentable: capital letter, full stop, short hashes. */
 export function sentence(text: string): string {
   const short = text.replaceAll(/\b0x[0-9a-f]{64}\b/g, shortHash)

@@ -5,6 +5,7 @@ import { clockTime, duration } from './format.ts'
 import { meshLayout, type Point } from './meshLayout.ts'
 import type { NodeState } from './nodeState.ts'
 import { nodeNameOf, type Page, peerName } from './page.ts'
+import { button, emptyText } from './parts.ts'
 import { statusOf } from './statusSentence.ts'
 
 const SIZE = 340
@@ -42,7 +43,7 @@ export function showMesh(page: Page): void {
   const isAlone = vertices.length < 2
   replaceIfChanged(byId('mesh'), isAlone ? 'alone' : 'connected', () =>
     isAlone
-      ? [el('p', { class: 'empty' }, 'No peer is connected, so this node receives no blocks by gossip.')]
+      ? [emptyText('No peer is connected, so this node receives no blocks by gossip.')]
       : [emptyGraph(), legend(), el('div', { id: 'mesh-way' })],
   )
   if (isAlone) return
@@ -239,25 +240,14 @@ function nameText(name: string, x: number, y: number, isAbove: boolean): SVGElem
 }
 
 function legend(): HTMLElement {
-  const item = (name: string, text: string): HTMLElement =>
-    el(
-      'li',
-      {},
-      svg(
-        'svg',
-        { viewBox: '0 0 24 8', 'aria-hidden': 'true' },
-        svg('line', { x1: 1, x2: 23, y1: 4, y2: 4, class: name }),
-      ),
-      text,
-    )
+  const item = (name: string, text: string): HTMLElement => {
+    const line = svg('line', { x1: 1, x2: 23, y1: 4, y2: 4, class: name })
+    return el('li', {}, svg('svg', { viewBox: '0 0 24 8', 'aria-hidden': 'true' }, line), text)
+  }
   const dot = (name: string, text: string): HTMLElement => {
     const mark = svg('circle', { cx: 7, cy: 7, r: 5, class: 'body' })
-    return el(
-      'li',
-      {},
-      svg('svg', { viewBox: '0 0 14 14', 'aria-hidden': 'true', class: `vertex ${name}` }, mark),
-      text,
-    )
+    const picture = svg('svg', { viewBox: '0 0 14 14', 'aria-hidden': 'true', class: `vertex ${name}` }, mark)
+    return el('li', {}, picture, text)
   }
   return el(
     'ul',
@@ -270,18 +260,14 @@ function legend(): HTMLElement {
 
 function wayText(page: Page, way: readonly Step[]): HTMLElement[] {
   if (page.block === undefined) {
-    return [el('p', { class: 'quiet hint' }, 'Select a recent block to show its path.')]
+    return [emptyText('Select a recent block to show its path.', 'quiet hint')]
   }
   const number = page.nodes.flatMap(({ blocks }) => blocks.find(({ hash }) => hash === page.block)?.number ?? [])[0]
   if (number === undefined || way.length === 0)
-    return [el('p', { class: 'quiet hint' }, 'The nodes no longer have data of this block.')]
+    return [emptyText('The nodes no longer have data of this block.', 'quiet hint')]
   return [
     el('h3', {}, `Path of block ${number}`),
-    el(
-      'button',
-      { type: 'button', class: 'button small', onclick: () => page.openBlock(page.block) },
-      'Header and transactions',
-    ),
+    button('Header and transactions', () => page.openBlock(page.block), 'button small'),
     el(
       'ol',
       { class: 'way' },

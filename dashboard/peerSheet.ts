@@ -3,10 +3,10 @@ import { eventText } from '../src/p2p/base/eventText.ts'
 import { scoreRows } from '../src/p2p/base/scoreRows.ts'
 import { carryOut, NO_CHANGES, PEER_ACTIONS, type PeerAction } from './actions.ts'
 import type { PeerEvent, PeerHistory, PeerScoreReport } from './answers.ts'
-import { copyButton } from './copyButton.ts'
-import { byId, type Child, el, replaceIfChanged } from './dom.ts'
-import { clockTime, duration, sentence } from './format.ts'
+import { type Child, el, replaceIfChanged } from './dom.ts'
+import { clockTime, duration, messageOf, sentence } from './format.ts'
 import { nodeNameOf, type Page, peerName } from './page.ts'
+import { button, emptyText, failedText, idText, numberCell, sheetDialog, sheetHead, table, tableRow } from './parts.ts'
 import { directionOf, latencyMsOf, type Peer } from './peer.ts'
 import { scoreBar } from './scoreBar.ts'
 import { causes, consequences } from './scoreReasons.ts'
@@ -23,8 +23,7 @@ interface Facts {
 /** The details of one peer, in a sheet over the page. */
 export class PeerSheet {
   private readonly page: Page
-  private readonly dialog = byId('peer') as HTMLDialogElement
-  private readonly head = el('div', { class: 'sheet-head' })
+  private readonly dialog: HTMLDialogElement
   private readonly buttons = el('div', { class: 'sheet-actions' })
   private readonly content = el('div', { class: 'sheet-body' })
   private timer = 0
@@ -32,8 +31,7 @@ export class PeerSheet {
 
   constructor(page: Page) {
     this.page = page
-    this.dialog.append(this.head, this.buttons, this.content)
-    this.dialog.addEventListener('close', () => {
+    this.dialog = sheetDialog('peer', () => {
       const { peer } = page
       this.forget()
       if (peer !== undefined) page.openPeer(undefined)
@@ -41,10 +39,6 @@ export class PeerSheet {
     // The width of the score's bar depends on the window.
     addEventListener('resize', () => {
       if (page.peer !== undefined && this.shown !== undefined) this.fill(page.peer, this.shown)
-    })
-    // A click outside the sheet.
-    this.dialog.addEventListener('click', ({ target }) => {
-      if (target === this.dialog) this.dialog.close()
     })
   }
 
@@ -66,23 +60,14 @@ export class PeerSheet {
   private open(peerId: string): void {
     this.page.peer = peerId
     this.shown = undefined
-    const { page } = this
-    const name = nodeNameOf(page, peerId)
-    this.head.replaceChildren(
-      el(
-        'div',
-        {},
-        el('h2', { id: 'peer-name' }, name ?? 'Peer'),
-        el('p', { class: 'id' }, peerId, copyButton(peerId, 'the peer id')),
-      ),
-      el(
-        'button',
-        { type: 'button', class: 'icon-button', 'aria-label': 'Close', onclick: () => this.dialog.close() },
-        '✕',
-      ),
+    const title = el('h2', { id: 'peer-name' }, nodeNameOf(this.page, peerId) ?? 'Peer')
+    this.dialog.replaceChildren(
+      sheetHead(this.dialog, title, idText(peerId, 'the peer id')),
+      this.buttons,
+      this.content,
     )
     replaceIfChanged(this.buttons, `${peerId} opening`, () => [])
-    replaceIfChanged(this.content, `${peerId} opening`, () => [el('p', { class: 'empty' }, 'Loading…')])
+    replaceIfChanged(this.content, `${peerId} opening`, () => [emptyText('Loading…')])
     if (!this.dialog.open) this.dialog.showModal()
     this.content.scrollTop = 0
     clearInterval(this.timer)
@@ -103,8 +88,7 @@ export class PeerSheet {
       if (report !== undefined) facts = { report, events: history?.events ?? [] }
     } catch (error) {
       if (this.page.peer !== peerId) return
-      const text = error instanceof Error ? error.message : String(error)
-      replaceIfChanged(this.content, text, () => [el('p', { class: 'empty' }, sentence(`the request failed: ${text}`))])
+      replaceIfChanged(this.content, messageOf(error), () => [failedText(error)])
       return
     }
     if (facts === undefined || this.page.peer !== peerId) return
@@ -124,17 +108,10 @@ export class PeerSheet {
     replaceIfChanged(this.buttons, `${peerId} ${refusesChanges} ${actions.map(({ method }) => method).join()}`, () =>
       refusesChanges
         ? [el('p', { class: 'quiet' }, NO_CHANGES)]
-        : actions.map((action) =>
-            el(
-              'button',
-              {
-                ...{ type: 'button', class: action.danger ? 'button danger' : 'button' },
-                onclick: () =>
-                  void carryOut(page.node, action, peerId, peerName(page, peerId)).then(() => this.poll(peerId)),
-              },
-              action.label,
-            ),
-          ),
+        : actions.map((action) => {
+            const act = () => carryOut(page.node, action, peerId, peerName(page, peerId)).then(() => this.poll(peerId))
+            return button(action.label, () => void act(), action.danger ? 'button danger' : 'button')
+          }),
     )
     const peer = page.node.peers.get(peerId)
     const now = Date.now()
@@ -142,9 +119,7 @@ export class PeerSheet {
     replaceIfChanged(this.content, JSON.stringify([report, events, peer, this.barWidth, minute]), () => [
       this.standing(report, peer),
       el('p', { class: 'facts quiet' }, peer?.facts?.userAgent),
-      ...(peer?.facts?.addresses ?? [])
-        .slice(0, 2)
-        .map((address) => el('p', { class: 'id' }, address, copyButton(address, 'the address'))),
+      ...(peer?.facts?.addresses ?? []).slice(0, 2).map((address) => idText(address, 'the address')),
       el('h3', {}, 'Score'),
       scoreBar(report, this.barWidth),
       termTable(report),
@@ -207,65 +182,37 @@ function list(title: string, lines: readonly string[]): Child[] {
 
 function termTable(report: PeerScoreReport): HTMLElement {
   const rows = scoreRows(report)
-  if (rows.length === 0) return el('p', { class: 'empty' }, 'No score term applies.')
-  return el(
-    'table',
-    { class: 'terms' },
-    el('caption', { class: 'hidden-text' }, 'Terms of the score'),
-    el(
-      'thead',
-      {},
-      el('tr', {}, el('th', {}, 'Term'), el('th', {}, 'Count × weight'), el('th', { class: 'number' }, 'Points')),
-    ),
-    el(
-      'tbody',
-      {},
+  if (rows.length === 0) return emptyText('No score term applies.')
+  const sum = tableRow('Total', '', numberCell('td', formatNumber(report.total)))
+  sum.className = 'sum'
+  return table(
+    { class: 'terms', caption: 'Terms of the score' },
+    ['Term', 'Count × weight', numberCell('th', 'Points')],
+    [
       ...rows.map(({ name, count, weight, score }, index) =>
-        el(
-          'tr',
-          {},
-          el('td', {}, el('span', { class: `swatch term-${score < 0 ? 'bad' : 'good'} shade-${index % 4}` }), name),
+        tableRow(
+          el('td', {}, el('span', { class: `swatch term ${score < 0 ? 'bad' : 'good'} shade-${index % 4}` }), name),
           el('td', { class: 'quiet' }, count === '' ? '' : `${count} × ${weight}`),
-          el('td', { class: 'number' }, formatNumber(score)),
+          numberCell('td', formatNumber(score)),
         ),
       ),
-      el(
-        'tr',
-        { class: 'sum' },
-        el('td', {}, 'Total'),
-        el('td'),
-        el('td', { class: 'number' }, formatNumber(report.total)),
-      ),
-    ),
+      sum,
+    ],
   )
 }
 
 function historyTable(events: readonly PeerEvent[]): HTMLElement {
-  if (events.length === 0) return el('p', { class: 'empty' }, 'No recorded events.')
-  return el(
-    'table',
-    { class: 'history' },
-    el('caption', { class: 'hidden-text' }, 'History of the peer, newest first'),
-    el(
-      'thead',
-      {},
-      el('tr', {}, el('th', {}, 'Time'), el('th', {}, 'Event'), el('th', { class: 'number' }, 'Score then')),
-    ),
-    el(
-      'tbody',
-      {},
-      ...events
-        .slice(-SHOWN_EVENTS)
-        .reverse()
-        .map((event) =>
-          el(
-            'tr',
-            {},
-            el('td', { class: 'quiet' }, clockTime(event.lastMs)),
-            el('td', { class: `kind ${event.kind}` }, eventText(event)),
-            el('td', { class: 'number' }, formatNumber(event.score)),
-          ),
-        ),
+  if (events.length === 0) return emptyText('No recorded events.')
+  const shown = events.slice(-SHOWN_EVENTS).reverse()
+  return table(
+    { class: 'history', caption: 'History of the peer, newest first' },
+    ['Time', 'Event', numberCell('th', 'Score then')],
+    shown.map((event) =>
+      tableRow(
+        el('td', { class: 'quiet' }, clockTime(event.lastMs)),
+        el('td', { class: `kind ${event.kind}` }, eventText(event)),
+        numberCell('td', formatNumber(event.score)),
+      ),
     ),
   )
 }

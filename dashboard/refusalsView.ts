@@ -1,9 +1,10 @@
 import { ask, callWithToken, carryOut, NO_CHANGES, PEER_ACTIONS, type PeerAction, toast } from './actions.ts'
 import type { AccessRules } from './answers.ts'
 import { copyButton } from './copyButton.ts'
-import { byId, el, type Keyed, replaceChildrenByKey, replaceIfChanged, setText } from './dom.ts'
-import { duration } from './format.ts'
+import { byId, el, replaceIfChanged, setText } from './dom.ts'
+import { duration, messageOf } from './format.ts'
 import { type Page, peerName } from './page.ts'
+import { button, showRows, table } from './parts.ts'
 import { parseBlocks, type Refusal, refusalsOf, unblockMethod } from './refusals.ts'
 
 const CONNECT: PeerAction = {
@@ -12,6 +13,7 @@ const CONNECT: PeerAction = {
   explains: 'The node dials the peer once.',
   done: 'is connected',
 }
+const HEADS = ['Peer or address', 'Kind', 'Reason', 'Set by', 'Remaining', '']
 const MAX_FILE_BYTES = 2_000_000
 
 /** Shows bans and blocks, with controls that change them. */
@@ -39,36 +41,16 @@ export function showRefusals(page: Page): void {
         ],
   )
   const now = Date.now()
-  replaceIfChanged(byId('refusals'), refusals.length === 0 ? 'none' : 'some', () => [
-    refusals.length === 0
-      ? el('p', { class: 'empty' }, 'No peer or address is banned or blocked.')
-      : el(
-          'table',
-          { class: 'plain refusals' },
-          el('caption', { class: 'hidden-text' }, 'Banned and blocked peers and addresses'),
-          el(
-            'thead',
-            {},
-            el(
-              'tr',
-              {},
-              ...['Peer or address', 'Kind', 'Reason', 'Set by', 'Remaining', ''].map((head) => el('th', {}, head)),
-            ),
-          ),
-          el('tbody'),
-        ),
-  ])
-  const body = byId('refusals').querySelector('tbody')
-  if (body === null) return
-  replaceChildrenByKey(
-    body,
-    refusals.map((refusal): Keyed => {
-      const left = refusal.untilMs === null ? 'until unblocked' : duration(Math.max(0, refusal.untilMs - now))
-      const name = refusal.kind === 'peer' ? peerName(page, refusal.subject) : refusal.subject
-      const key = JSON.stringify([node.name, node.refusesChanges, refusal, left, name])
-      return { key, make: () => row(page, refusal, name, left) }
-    }),
-  )
+  const rows = refusals.map((refusal) => {
+    const left = refusal.untilMs === null ? 'until unblocked' : duration(Math.max(0, refusal.untilMs - now))
+    const name = refusal.kind === 'peer' ? peerName(page, refusal.subject) : refusal.subject
+    const key = JSON.stringify([node.name, node.refusesChanges, refusal, left, name])
+    return { key, make: () => row(page, refusal, name, left) }
+  })
+  showRows(byId('refusals'), rows, {
+    ifEmpty: 'No peer or address is banned or blocked.',
+    makeTable: () => table({ class: 'plain refusals', caption: 'Banned and blocked peers and addresses' }, HEADS),
+  })
 }
 
 function row(page: Page, { subject, kind, reason, by }: Refusal, name: string, left: string): HTMLElement {
@@ -78,20 +60,14 @@ function row(page: Page, { subject, kind, reason, by }: Refusal, name: string, l
     kind === 'peer'
       ? el('button', { type: 'button', class: 'link', title: subject, onclick: () => page.openPeer(subject) }, name)
       : el('span', {}, subject)
-  const letIn = el(
-    'button',
-    {
-      ...{ type: 'button', class: 'button small', 'aria-label': `Unblock ${name}` },
-      onclick: () => void carryOut(node, action, subject, name),
-    },
-    'Unblock',
-  )
+  const unblock = button('Unblock', () => void carryOut(node, action, subject, name), 'button small')
+  unblock.ariaLabel = `Unblock ${name}`
   return el(
     'tr',
     { 'data-refused': subject },
     el('td', {}, who, copyButton(subject, `the ${kind} ${name}`)),
     ...[kind, reason, by, left].map((text) => el('td', {}, text)),
-    el('td', { class: 'number' }, node.refusesChanges ? null : letIn),
+    el('td', { class: 'number' }, node.refusesChanges ? null : unblock),
   )
 }
 
@@ -109,8 +85,6 @@ function forms(page: Page): HTMLElement[] {
     if (chosen !== undefined) void importBlocks(page, chosen)
     file.value = ''
   })
-  const button = (label: string, onclick: () => void) =>
-    el('button', { type: 'button', class: 'button', onclick }, label)
   const lists = el(
     'div',
     { class: 'refusals-files' },
@@ -155,7 +129,7 @@ async function importBlocks({ node }: Page, file: File): Promise<void> {
     for (const { subject, reason } of blocks) await callWithToken(node, 'deviump2p_block', [subject, reason])
     toast(`${what} of ${file.name} added.`)
   } catch (error) {
-    toast(`The import of ${file.name} failed: ${error instanceof Error ? error.message : String(error)}`, 'bad')
+    toast(`The import of ${file.name} failed: ${messageOf(error)}`, 'bad')
   }
   await node.refreshPeers()
 }

@@ -67,7 +67,7 @@ function termBars(terms: readonly ScoreRow[], x: (value: number) => number, top:
     if (value < 0) left += value
     else right += value
     const length = x(from + Math.abs(value)) - x(from) - 1
-    const name = `term-${value < 0 ? 'bad' : 'good'} shade-${index % 4}`
+    const name = `term ${value < 0 ? 'bad' : 'good'} shade-${index % 4}`
     return svg(
       'rect',
       { x: x(from), y: top, width: Math.max(1.5, length), height: BAR_HEIGHT, rx: 2, class: name },

@@ -1,25 +1,27 @@
 import { requestToken } from './actions.ts'
 import { byId, el, replaceIfChanged, setText } from './dom.ts'
+import { countOf } from './format.ts'
 import type { NodeState } from './nodeState.ts'
 import { type Page, withNames } from './page.ts'
-import { type Status, statusOf, type Tone } from './statusSentence.ts'
+import { button } from './parts.ts'
+import { statusOf, type Tone } from './statusSentence.ts'
 
 const MARKS: Record<Tone, string> = { good: '✓', warned: '!', bad: '✕', unknown: '?' }
 const WORDS: Record<Tone, string> = { good: 'Healthy', warned: 'Degraded', bad: 'Stopped', unknown: 'Unknown' }
 
 /** A sign whose shape has the meaning of its colour. */
-export function toneMark(tone: Tone): HTMLElement {
+function toneMark(tone: Tone): HTMLElement {
   return el('span', { class: `mark ${tone}`, role: 'img', 'aria-label': WORDS[tone] }, MARKS[tone])
 }
 
 let announced = ''
 
-export function showStatus(page: Page, nowMs: number): Status {
+export function showStatus(page: Page, nowMs: number): void {
   const { node } = page
   const status = statusOf(node, nowMs)
   const title = byId('sentence')
   setText(title, withNames(page, status.text))
-  byId('sentence').parentElement?.setAttribute('data-tone', status.tone)
+  title.parentElement?.setAttribute('data-tone', status.tone)
   const command = byId('command')
   setText(command, status.command ?? '')
   command.hidden = status.command === undefined
@@ -48,11 +50,8 @@ export function showStatus(page: Page, nowMs: number): Status {
   }
   const offersToken = node.connectionState === 'unreachable'
   replaceIfChanged(byId('status-action'), String(offersToken), () =>
-    offersToken
-      ? [el('button', { type: 'button', class: 'button', onclick: () => void requestToken(node) }, 'Enter a token')]
-      : [],
+    offersToken ? [button('Enter a token', () => void requestToken(node))] : [],
   )
-  return status
 }
 
 /** One button for each node, if there are several. */
@@ -92,5 +91,5 @@ export function showNodes(
 
 function nodeFacts({ heads, peers }: NodeState): string {
   const connected = [...peers.values()].filter((peer) => peer.connected).length
-  return `block ${heads?.unsafe_l2.number ?? '–'} · ${connected} ${connected === 1 ? 'peer' : 'peers'}`
+  return `block ${heads?.unsafe_l2.number ?? '–'} · ${countOf(connected, 'peer')}`
 }

@@ -1,7 +1,7 @@
 import { callWithToken } from './actions.ts'
 import type { TestnetCommand, TestnetResult } from './answers.ts'
 import { byId, el, replaceIfChanged, setText } from './dom.ts'
-import { clockTime } from './format.ts'
+import { clockTime, messageOf } from './format.ts'
 import type { NodeState } from './nodeState.ts'
 
 const MAX_SHOWN = 6
@@ -53,7 +53,7 @@ async function run(node: NodeState, words: readonly string[]): Promise<void> {
     const { did, lookAt } = await callWithToken<TestnetResult>(node, 'devium_testnetCommand', [words], COMMAND_MS)
     note('good', words, `${did} ${lookAt}`)
   } catch (error) {
-    note('bad', words, error instanceof Error ? error.message : String(error))
+    note('bad', words, messageOf(error))
   }
 }
 

@@ -146,7 +146,7 @@ describe.skipIf(chromium === undefined)('the dashboard of a testnet with a hosti
     await expect.poll(() => sheet().textContent()).toMatch(/Banned for \d+ min more.*score −?-?\d+.* is below -100/)
     await expect.poll(() => sheet().textContent()).toMatch(/invalid messages.*Consequences.*Advice/)
     expect(await sheet().locator('.history .kind.ban').count()).toBeGreaterThan(0)
-    expect(await sheet().locator('.score-bar rect.term-bad').count()).toBeGreaterThan(0)
+    expect(await sheet().locator('.score-bar rect.term.bad').count()).toBeGreaterThan(0)
     await takePictures(page, 'peer')
     await page.keyboard.press('Escape')
     await takePictures(page, 'dashboard')
