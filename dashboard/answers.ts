@@ -17,14 +17,19 @@ export type {
   ScoreThreshold,
 } from '../src/p2p/base/api.ts'
 export type { HealthReport, StaticPeerHealth } from '../src/p2p/base/healthReport.ts'
-export type { NodeHealth, PartHealth } from '../src/rpc/nodeHealth.ts'
+export type { NodeHealth } from '../src/rpc/nodeHealth.ts'
 
 import type { z } from 'zod'
 import type { blockDetails } from '../src/rpc/schemas/blockDetails.ts'
+import type { Events } from '../src/rpc/schemas/events.ts'
+import type { nodeHealth } from '../src/rpc/schemas/health.ts'
 import type { testnetCommand, testnetResult } from '../src/rpc/schemas/rollup.ts'
 
 export type BlockDetails = z.output<typeof blockDetails>
 export type { History, HistoryEvent } from '../src/rpc/schemas/history.ts'
+
+/** The part of devium_health that does not change. */
+export type NodeIdentity = z.output<typeof nodeHealth>['node']
 
 /** One entry of devium_testnetCommands. */
 export type TestnetCommand = z.output<typeof testnetCommand>
@@ -59,7 +64,4 @@ export interface BatcherStatus {
   throttling: boolean
 }
 
-/** Notifications of the topics `peers` and `bans`. */
-export type PeerNotification =
-  | { event: 'scores'; scores: Record<string, number> }
-  | { event: 'connected' | 'disconnected' | 'graft' | 'prune' | 'ban' | 'unban' | 'block' | 'unblock'; peerID: string }
+export type PeerNotification = Events['peers' | 'bans']

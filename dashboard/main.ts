@@ -3,6 +3,7 @@ import { showBlocks } from './blocksView.ts'
 import { showChart, startChart } from './chartView.ts'
 import { showBatcher, showDerivation } from './derivationView.ts'
 import { byId, setText } from './dom.ts'
+import { messageOf } from './format.ts'
 import { showHeads, startHeads } from './headsView.ts'
 import { showMesh } from './meshView.ts'
 import { NodeState } from './nodeState.ts'
@@ -77,9 +78,7 @@ async function start(): Promise<void> {
     document.body.classList.toggle('stale', node.connectionState === 'lost')
     setText(
       byId('chain'),
-      node.chainId === undefined
-        ? ''
-        : `chain ${node.chainId}${node.version === undefined ? '' : ` · ${node.version}`}`,
+      node.identity === undefined ? '' : `chain ${node.identity.chainId} · ${node.identity.version}`,
     )
     showHeads(node, nowMs)
     showChart(page)
@@ -121,12 +120,10 @@ async function readNodes(): Promise<NodeState[]> {
   own.hash = ''
   return [
     new NodeState(name, own.href, { refusesChanges }, () => changed()),
-    ...others.map((other) => {
-      return new NodeState(other.name, other.webSocket, { refusesChanges: false }, () => changed())
-    }),
+    ...others.map(({ name, webSocket }) => new NodeState(name, webSocket, { refusesChanges: false }, () => changed())),
   ]
 }
 
 start().catch((error: unknown) => {
-  setText(byId('sentence'), `The page could not start: ${error instanceof Error ? error.message : String(error)}`)
+  setText(byId('sentence'), `The page could not start: ${messageOf(error)}`)
 })

@@ -7,6 +7,7 @@ import type {
   HealthReport,
   History,
   NodeHealth,
+  NodeIdentity,
   PeerNotification,
   PeerRecord,
   PeerStanding,
@@ -37,9 +38,7 @@ export class NodeState implements Known {
   connectionState: ConnectionState = 'connecting'
   /** Time since which the node does not answer. */
   lostAtMs: number | undefined
-  peerId: string | undefined
-  version: string | undefined
-  chainId: number | undefined
+  identity: NodeIdentity | undefined
   heads: SyncStatus | undefined
   health: NodeHealth | undefined
   derivation: DerivationStatus | undefined
@@ -82,6 +81,11 @@ export class NodeState implements Known {
     })
   }
 
+  /** Undefined until the node has reported it, and for a node without peers. */
+  get peerId(): string | undefined {
+    return this.identity?.peerID ?? undefined
+  }
+
   open(): void {
     this.connection.open()
   }
@@ -100,12 +104,6 @@ export class NodeState implements Known {
     this.lostAtMs = undefined
     this.onChange()
     void this.pollPast().catch(() => {})
-    void connection.call<string>('devium_version').then((version) => {
-      this.version = version
-    })
-    void connection.call<{ l2_chain_id: number }>('devium_rollupConfig').then((config) => {
-      this.chainId = Number(config.l2_chain_id)
-    })
     void connection
       .call<readonly TestnetCommand[] | null>('devium_testnetCommands')
       .then((commands) => {
@@ -117,22 +115,16 @@ export class NodeState implements Known {
       this.health = health
       this.onChange()
     })
-    void connection
-      .call<{ peerID: string }>('deviump2p_self')
-      .then((self) => {
-        this.peerId = self.peerID
-        void connection.call<Record<string, string>>('deviump2p_names').then((names) => {
-          this.names = names
-        })
-        void this.refreshPeers().catch(() => {})
-        void connection.subscribe<PeerNotification>('peers', (notification) => this.onPeerNotification(notification))
-        void connection.subscribe<PeerNotification>('bans', (notification) => this.onPeerNotification(notification))
-      })
-      // With p2p disabled the topic does not exist.
-      .catch(() => {})
     clearInterval(this.timer)
     this.timer = window.setInterval(() => void this.poll(), POLL_MS)
     await this.poll()
+    // With p2p disabled, the topics about peers do not exist.
+    if (this.peerId === undefined) return
+    for (const topic of ['peers', 'bans']) {
+      await connection.subscribe<PeerNotification>(topic, (notification) => this.onPeerNotification(notification))
+    }
+    this.names = await connection.call<Record<string, string>>('deviump2p_names')
+    await this.refreshPeers()
   }
 
   private end(everOpened: boolean): void {
@@ -194,8 +186,10 @@ export class NodeState implements Known {
 
   /** The topic reports only new states. The sentences change in between. */
   private async pollHealth(): Promise<void> {
-    this.health = await this.connection.call<NodeHealth>('devium_health')
-    if (this.health.gossip === null) return
+    const { node, ...health } = await this.connection.call<NodeHealth & { node: NodeIdentity }>('devium_health')
+    this.identity = node
+    this.health = health
+    if (health.gossip === null) return
     const { staticPeers } = await this.connection.call<HealthReport>('deviump2p_health')
     this.staticPeers = staticPeers
   }

@@ -1,4 +1,4 @@
-import type { BatcherStatus, NodeHealth, PartHealth } from './answers.ts'
+import type { BatcherStatus, NodeHealth } from './answers.ts'
 import { duration, sentence } from './format.ts'
 
 export type Tone = 'good' | 'warned' | 'bad' | 'unknown'
@@ -67,16 +67,17 @@ function partsOf({ health, batcher, batcherProblem }: Known): StatusPart[] {
       return { label: 'Also', tone: 'warned', text: sentence(text), command: command ?? undefined }
     })
   }
-  const part = (label: string, { ok, text }: Pick<PartHealth, 'ok' | 'text'>): StatusPart => {
+  const part = (label: string, { ok, text }: { ok: boolean; text: string }): StatusPart => {
     return { label, tone: ok ? 'good' : 'warned', text: sentence(text), command: undefined }
   }
   const off = { label: 'Gossip', text: 'The node runs without peers (--p2p.disable).', command: undefined }
+  const batches =
+    batcherProblem !== undefined
+      ? { ok: false, text: batcherProblem }
+      : batcher && { ok: batcher.ok, text: batcher.why }
   return [
     part('Derivation', derivation),
     gossip === null ? { ...off, tone: 'unknown' } : part('Gossip', gossip),
-    ...(batcherProblem === undefined ? [] : [part('Batches', { ok: false, text: batcherProblem })]),
-    ...(batcherProblem !== undefined || batcher == null
-      ? []
-      : [part('Batches', { ok: batcher.ok, text: batcher.why })]),
+    ...(batches ? [part('Batches', batches)] : []),
   ]
 }

@@ -1,41 +1,9 @@
-import type { NodeHealth as HealthOfNode, RollupNodeApi } from '../rollup/node/api.ts'
-
-export interface HealthModules {
-  node: Pick<RollupNodeApi, 'health'>
-}
-
-/** State of one part of the node, in one word and one sentence. */
-export interface PartHealth {
-  state: string
-  ok: boolean
-  text: string
-}
-
-/** A cause of degraded health. Times are Unix milliseconds. */
-export interface HealthCause {
-  code: string
-  text: string
-  sinceMs: number | null
-  /** The command that ends the cause or explains it. */
-  command: string | null
-}
+import type { z } from 'zod'
+import type { NodeHealth as HealthOfNode } from '../rollup/node/api.ts'
+import type { healthEvent } from './schemas/health.ts'
 
 /** The node's verdict on its health, as all clients receive it. */
-export interface NodeHealth {
-  state: HealthOfNode['state']
-  /** True: the state is `healthy`. */
-  ok: boolean
-  sinceMs: number
-  text: string
-  causes: HealthCause[]
-  derivation: PartHealth
-  /** Null if the node runs without peers. */
-  gossip: PartHealth | null
-}
-
-export async function readHealth({ node }: HealthModules): Promise<NodeHealth> {
-  return healthToJson(await node.health())
-}
+export type NodeHealth = z.output<typeof healthEvent>
 
 export function healthToJson({ state, sinceMs, text, causes, derivation, gossip }: HealthOfNode): NodeHealth {
   return {
@@ -54,6 +22,6 @@ export function healthToJson({ state, sinceMs, text, causes, derivation, gossip 
   }
 }
 
-function partOf({ state, ok, text }: PartHealth): PartHealth {
+function partOf({ state, ok, text }: NodeHealth['derivation']): NodeHealth['derivation'] {
   return { state, ok, text }
 }

@@ -4,7 +4,7 @@ import type { P2pApi } from '../../p2p/base/api.ts'
 import type { P2pNotification } from '../../p2p/base/notifications.ts'
 import type { RollupNodeApi } from '../../rollup/node/api.ts'
 import { deviumSyncStatus } from '../json.ts'
-import { type HealthModules, readHealth } from '../nodeHealth.ts'
+import { healthToJson } from '../nodeHealth.ts'
 import type { Served } from '../results.ts'
 import type { Events, Topic } from '../schemas/events.ts'
 import type { Source } from './broadcast.ts'
@@ -55,14 +55,14 @@ export function derivationSource({ node }: { node: Pick<RollupNodeApi, 'onDeriva
 
 /** The node's health, at first and after each change of state. */
 export function healthSource({
+  node,
   clock,
   logger,
-  ...modules
-}: Timed & { logger: Logger } & HealthModules): TopicSource<'health'> {
+}: Timed & { logger: Logger; node: Pick<RollupNodeApi, 'health'> }): TopicSource<'health'> {
   return (emit) => {
     let emitted: string | undefined
     return pollEvery(POLL_MS, { clock, logger }, async () => {
-      const health = await readHealth(modules)
+      const health = healthToJson(await node.health())
       const codes = health.causes.map(({ code }) => code).join(' ')
       const states = `${health.state} ${codes} ${health.derivation.state} ${health.gossip?.state}`
       if (states === emitted) return
