@@ -1,5 +1,4 @@
-import type { CacheCounts } from '../lib/cacheCounts.ts'
-import { LruMap } from '../lib/lruMap.ts'
+import { type CacheCounts, LruMap } from '../lib/lruMap.ts'
 
 /**
  * Caches the last `capacity` results by key and evicts the least recently used. Concurrent callers share a pending

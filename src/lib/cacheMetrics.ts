@@ -1,5 +1,6 @@
-import { Counter, Gauge, type Registry } from 'prom-client'
-import type { CacheCounts } from './cacheCounts.ts'
+import type { Registry } from 'prom-client'
+import type { CacheCounts } from './lruMap.ts'
+import { createMetricMakers } from './metricMakers.ts'
 
 export interface CountedCache {
   readonly size: number
@@ -14,63 +15,23 @@ export type CacheWatch = (type: string, cache: CountedCache) => void
  * type.
  */
 export function createCacheMetrics(registry: Registry, name: string): CacheWatch {
-  const caches = new Map<string, CountedCache[]>()
-  const sum = (list: readonly CountedCache[], read: (cache: CountedCache) => number) =>
-    list.reduce((total, cache) => total + read(cache), 0)
-  const registers = [registry]
-  new Gauge({
-    name: `${name}_size`,
-    help: 'Entries of a cache',
-    labelNames: ['type'],
-    registers,
-    collect() {
-      for (const [type, list] of caches)
-        this.set(
-          { type },
-          sum(list, ({ size }) => size),
-        )
-    },
-  })
-  new Counter({
-    name: `${name}_get`,
-    help: 'Lookups in a cache, by hit or miss',
-    labelNames: ['type', 'hit'],
-    registers,
-    collect() {
-      this.reset()
-      for (const [type, list] of caches) {
-        this.inc(
-          { type, hit: 'true' },
-          sum(list, ({ counts }) => counts.hits),
-        )
-        this.inc(
-          { type, hit: 'false' },
-          sum(list, ({ counts }) => counts.misses),
-        )
-      }
-    },
-  })
-  new Counter({
-    name: `${name}_add`,
-    help: 'Entries added to a cache, with or without an eviction',
-    labelNames: ['type', 'evicted'],
-    registers,
-    collect() {
-      this.reset()
-      for (const [type, list] of caches) {
-        this.inc(
-          { type, evicted: 'true' },
-          sum(list, ({ counts }) => counts.evicting),
-        )
-        this.inc(
-          { type, evicted: 'false' },
-          sum(list, ({ counts }) => counts.added),
-        )
-      }
-    },
-  })
-  return (type, cache) => {
-    // Each endpoint has its own client. Caches of the same type are added up.
-    caches.set(type, [...(caches.get(type) ?? []), cache])
-  }
+  const { sampled } = createMetricMakers(registry, `${name}_`)
+  // Each endpoint has its own client. Caches of the same type are added up.
+  const caches: { type: string; cache: CountedCache }[] = []
+  sampled('gauge', 'size', 'Entries of a cache', ['type'], () =>
+    caches.map(({ type, cache }) => ({ labels: { type }, value: cache.size })),
+  )
+  sampled('counter', 'get', 'Lookups in a cache, by hit or miss', ['type', 'hit'], () =>
+    caches.flatMap(({ type, cache: { counts } }) => [
+      { labels: { type, hit: 'true' }, value: counts.hits },
+      { labels: { type, hit: 'false' }, value: counts.misses },
+    ]),
+  )
+  sampled('counter', 'add', 'Entries added to a cache, with or without an eviction', ['type', 'evicted'], () =>
+    caches.flatMap(({ type, cache: { counts } }) => [
+      { labels: { type, evicted: 'true' }, value: counts.evicting },
+      { labels: { type, evicted: 'false' }, value: counts.added },
+    ]),
+  )
+  return (type, cache) => void caches.push({ type, cache })
 }

@@ -1,4 +1,10 @@
-import { newCacheCounts } from './cacheCounts.ts'
+export interface CacheCounts {
+  hits: number
+  misses: number
+  /** Entries added without evicting another entry, and entries added with an eviction. */
+  added: number
+  evicting: number
+}
 
 /**
  * Map that evicts the least recently used entry when it holds more than `maxEntries`. A `get` does not update the order
@@ -9,7 +15,7 @@ export class LruMap<K, V> {
   private readonly maxEntries: number
   /** Key of the last entry in the map; undefined if unknown. */
   private newest: K | undefined
-  readonly counts = newCacheCounts()
+  readonly counts: CacheCounts = { hits: 0, misses: 0, added: 0, evicting: 0 }
 
   constructor(maxEntries: number) {
     this.maxEntries = maxEntries

@@ -1,44 +1,66 @@
 import { Counter, Gauge, Histogram, type Registry } from 'prom-client'
 
+/** A value of a metric. Values with the same labels are added up. */
+export interface Sample {
+  labels?: Readonly<Record<string, string>>
+  value: number
+}
+
 /**
  * Creates the metrics of one part of a program. They share a registry and a name prefix. `prefix` is complete, for
  * example `op_node_default_`.
  */
 export function createMetricMakers(registry: Registry, prefix: string) {
   const registers = [registry]
+  /** A metric that is read at each scrape. It costs nothing between scrapes. */
+  const sampled = (
+    kind: 'gauge' | 'counter',
+    name: string,
+    help: string,
+    labelNames: readonly string[],
+    read: () => Iterable<Sample>,
+  ): void => {
+    const options = {
+      name: prefix + name,
+      help,
+      labelNames: [...labelNames],
+      registers,
+      collect(this: { reset(): void; inc(labels: Record<string, string>, value: number): void }) {
+        this.reset()
+        for (const { labels = {}, value } of read()) this.inc(labels, value)
+      },
+    }
+    if (kind === 'gauge') new Gauge(options)
+    else new Counter(options)
+  }
   /** Plain counters, converted to metrics at each scrape: some events occur ten thousand times a second. */
   const countEvents = (name: string, help: string, label: string | undefined) => {
     const seen = new Map<string, { count: number; lastMs: number }>()
     const labelNames = label === undefined ? [] : [label]
-    const labels = (value: string): Record<string, string> => (label === undefined ? {} : { [label]: value })
     // A metric without a label exists from the start.
     if (label === undefined) seen.set('', { count: 0, lastMs: 0 })
-    new Counter({
-      name: `${prefix}${name}_total`,
+    const samples = (read: (event: { count: number; lastMs: number }) => number) => () =>
+      [...seen].map(([value, event]) => ({
+        labels: label === undefined ? {} : { [label]: value },
+        value: read(event),
+      }))
+    sampled(
+      'counter',
+      `${name}_total`,
       help,
       labelNames,
-      registers,
-      collect() {
-        this.reset()
-        for (const [value, { count }] of seen) this.inc(labels(value), count)
-      },
-    })
-    new Gauge({
-      name: `${prefix}last_${name}_unix`,
-      help: `Time of the last event of: ${help}`,
+      samples(({ count }) => count),
+    )
+    sampled(
+      'gauge',
+      `last_${name}_unix`,
+      `Time of the last event of: ${help}`,
       labelNames,
-      registers,
-      collect() {
-        for (const [value, { lastMs }] of seen) this.set(labels(value), Math.floor(lastMs / 1000))
-      },
-    })
+      samples(({ lastMs }) => Math.floor(lastMs / 1000)),
+    )
     return (value: string) => {
-      const known = seen.get(value)
-      if (known === undefined) seen.set(value, { count: 1, lastMs: Date.now() })
-      else {
-        known.count++
-        known.lastMs = Date.now()
-      }
+      const { count } = seen.get(value) ?? { count: 0 }
+      seen.set(value, { count: count + 1, lastMs: Date.now() })
     }
   }
   return {
@@ -67,42 +89,20 @@ export function createMetricMakers(registry: Registry, prefix: string) {
         registers,
         ...(buckets === undefined ? {} : { buckets: [...buckets] }),
       }),
-    /** A gauge that is read at each scrape. It costs nothing between scrapes. */
+    sampled,
+    /** A gauge without labels that is read at each scrape. */
     watched: (name: string, help: string, read: () => number) =>
-      new Gauge({
-        name: prefix + name,
-        help,
-        registers,
-        collect() {
-          this.set(read())
-        },
-      }),
+      sampled('gauge', name, help, [], () => [{ value: read() }]),
     /** Like `watched`, with one value for each label value. */
-    watchedByLabel: <L extends string>(
+    watchedByLabel: (
       kind: 'gauge' | 'counter',
       name: string,
       help: string,
-      label: L,
+      label: string,
       read: () => Readonly<Record<string, number>>,
-    ) => {
-      const options = { name: prefix + name, help, labelNames: [label], registers }
-      const labels = (value: string) => ({ [label]: value }) as Record<L, string>
-      if (kind === 'gauge') {
-        return new Gauge<L>({
-          ...options,
-          collect() {
-            this.reset()
-            for (const [value, amount] of Object.entries(read())) this.set(labels(value), amount)
-          },
-        })
-      }
-      return new Counter<L>({
-        ...options,
-        collect() {
-          this.reset()
-          for (const [value, amount] of Object.entries(read())) this.inc(labels(value), amount)
-        },
-      })
-    },
+    ) =>
+      sampled(kind, name, help, [label], () =>
+        Object.entries(read()).map(([labelled, value]) => ({ labels: { [label]: labelled }, value })),
+      ),
   }
 }

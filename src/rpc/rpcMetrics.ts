@@ -1,6 +1,7 @@
-import { Counter, Histogram, type Registry } from 'prom-client'
+import type { Registry } from 'prom-client'
 import { sizeOf } from '../jsonRpc/bodyChunks.ts'
 import type { CallContents } from '../jsonRpc/server.ts'
+import { createMetricMakers } from '../lib/metricMakers.ts'
 import { jsonSize } from './jsonSize.ts'
 
 export interface RpcMetrics {
@@ -19,51 +20,34 @@ interface MethodCounts {
   resultBytes: number | undefined
 }
 
-/** The default buckets of prom-client and of Go's client. */
-const DURATION_BUCKETS = [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10]
-
 /**
  * op-node's metrics of its RPC server, for op-node's dashboards. The label `rpc` is `main`, as in op-node since 2026.
  */
 export function createRpcMetrics(registry: Registry, prefix: string): RpcMetrics {
+  const { sampled, histogram } = createMetricMakers(registry, `${prefix}_rpc_server_`)
+  const labelNames = ['rpc', 'method'] as const
   const methods = new Map<string, MethodCounts>()
-  const name = (metric: string) => `${prefix}_rpc_server_${metric}`
-  const count = (metric: string, help: string, read: (counts: MethodCounts) => number | undefined) =>
-    new Counter({
-      name: name(metric),
-      help,
-      labelNames: ['rpc', 'method'],
-      registers: [registry],
-      collect() {
-        this.reset()
-        for (const [method, counts] of methods) {
-          const amount = read(counts)
-          if (amount !== undefined) this.inc({ rpc: 'main', method }, amount)
-        }
-      },
-    })
+  const count = (name: string, help: string, read: (counts: MethodCounts) => number | undefined) =>
+    sampled('counter', name, help, labelNames, () =>
+      [...methods].flatMap(([method, counts]) => {
+        const value = read(counts)
+        return value === undefined ? [] : [{ labels: { rpc: 'main', method }, value }]
+      }),
+    )
   count('requests_total', 'Total requests to the RPC server', ({ requests }) => requests)
-  new Counter({
-    name: name('responses_total'),
-    help: 'Total responses of the RPC server, by error code',
-    labelNames: ['rpc', 'method', 'error'],
-    registers: [registry],
-    collect() {
-      this.reset()
-      for (const [method, { responses }] of methods) {
-        for (const [error, amount] of responses) this.inc({ rpc: 'main', method, error }, amount)
-      }
-    },
-  })
+  sampled(
+    'counter',
+    'responses_total',
+    'Total responses of the RPC server, by error code',
+    [...labelNames, 'error'],
+    () =>
+      [...methods].flatMap(([method, { responses }]) =>
+        [...responses].map(([error, value]) => ({ labels: { rpc: 'main', method, error }, value })),
+      ),
+  )
   count('params_size_total', 'Total bytes of RPC params received', ({ paramsBytes }) => paramsBytes)
   count('results_size_total', 'Total bytes of RPC results sent back', ({ resultBytes }) => resultBytes)
-  const durations = new Histogram({
-    name: name('request_duration_seconds'),
-    help: 'Duration of calls to the RPC server',
-    labelNames: ['rpc', 'method'],
-    buckets: DURATION_BUCKETS,
-    registers: [registry],
-  })
+  const durations = histogram('request_duration_seconds', 'Duration of calls to the RPC server', { labelNames })
   return {
     observe(method, durationMs, errorCode, { params, result }) {
       let counts = methods.get(method)

@@ -1,4 +1,4 @@
-import { Counter, Gauge, type Registry } from 'prom-client'
+import type { Registry } from 'prom-client'
 import { createMetricMakers } from '../../lib/metricMakers.ts'
 import type { DerivationEvent, DerivationListener } from '../derive/index.ts'
 
@@ -6,25 +6,9 @@ import type { DerivationEvent, DerivationListener } from '../derive/index.ts'
 const EMITTER = 'pipeline'
 const DERIVER = 'metrics'
 
-interface Row {
-  labels: Record<string, string>
-  value: number
-}
-
 /** op-node's metrics of derivation, computed from the events of the stages. */
 export function createDerivationMetrics(registry: Registry): DerivationListener {
-  const { event: eventMetric, eventByLabel } = createMetricMakers(registry, 'op_node_default_')
-  const watched = (name: string, help: string, labelNames: readonly string[], read: () => Iterable<Row>) =>
-    new Counter({
-      name: `op_node_default_${name}`,
-      help,
-      labelNames: [...labelNames],
-      registers: [registry],
-      collect() {
-        this.reset()
-        for (const { labels, value } of read()) this.inc(labels, value)
-      },
-    })
+  const { event: eventMetric, eventByLabel, gauge, sampled } = createMetricMakers(registry, 'op_node_default_')
   let inputBytes = 0
   const events = new Map<string, { count: number; seconds: number }>()
   const rows = (label: 'emitter' | 'deriver', who: string, value: (of: { count: number; seconds: number }) => number) =>
@@ -35,20 +19,21 @@ export function createDerivationMetrics(registry: Registry): DerivationListener 
   const derivedBatches = eventByLabel('derived_batches', 'Batches that were read', 'type')
   const droppedBatches = eventByLabel('dropped_batches', 'Batches that violate a rule', 'type')
   const emptyBatches = eventMetric('empty_batches', 'Empty blocks that replaced batches that did not arrive in time')
-  const inputHelp = 'Compressed bytes of channels that were read'
-  watched('channel_input_bytes', inputHelp, [], () => [{ labels: {}, value: inputBytes }])
-  watched('events_emitted', 'Events that were emitted', ['event_type', 'emitter'], () =>
+  sampled('counter', 'channel_input_bytes', 'Compressed bytes of channels that were read', [], () => [
+    { value: inputBytes },
+  ])
+  sampled('counter', 'events_emitted', 'Events that were emitted', ['event_type', 'emitter'], () =>
     rows('emitter', EMITTER, ({ count }) => count),
   )
-  watched('events_processed', 'Events that were processed', ['event_type', 'deriver'], () =>
+  sampled('counter', 'events_processed', 'Events that were processed', ['event_type', 'deriver'], () =>
     rows('deriver', DERIVER, ({ count }) => count),
   )
-  watched('events_process_time', 'Seconds that processing events took', ['event_type', 'deriver'], () =>
+  sampled('counter', 'events_process_time', 'Seconds that processing events took', ['event_type', 'deriver'], () =>
     rows('deriver', DERIVER, ({ seconds }) => seconds),
   )
   // Our events have no rate limit. These metrics exist for op-node's dashboards and stay 0.
-  watched('events_rate_limited_total', 'Events that were delayed by a rate limit', [], () => [])
-  new Gauge({ name: 'op_node_default_events_last_rate_limited_unix', help: 'Never', registers: [registry] })
+  sampled('counter', 'events_rate_limited_total', 'Events that were delayed by a rate limit', [], () => [])
+  gauge('events_last_rate_limited_unix', 'Never')
 
   const count = (event: DerivationEvent): void => {
     switch (event.kind) {

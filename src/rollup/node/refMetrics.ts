@@ -1,5 +1,6 @@
-import { Gauge, type Registry } from 'prom-client'
+import type { Registry } from 'prom-client'
 import type { Hex } from '../../lib/hex.ts'
+import { createMetricMakers } from '../../lib/metricMakers.ts'
 import type { L1BlockRef, L2BlockRef } from '../protocol/types.ts'
 
 type Layer = 'l1' | 'l2' | 'l1_origin'
@@ -20,6 +21,7 @@ interface SeenRef {
  * value is stored and converted to metrics at each scrape.
  */
 export function createRefMetrics(registry: Registry) {
+  const { sampled } = createMetricMakers(registry, 'op_node_default_')
   const seen = new Map<string, SeenRef>()
   const note = (ref: Omit<SeenRef, 'latency'>): void => {
     const key = `${ref.layer} ${ref.type}`
@@ -29,18 +31,12 @@ export function createRefMetrics(registry: Registry) {
     seen.set(key, { ...ref, latency })
   }
   const refGauge = (name: string, help: string, read: (ref: SeenRef) => number | undefined) =>
-    new Gauge({
-      name: `op_node_default_${name}`,
-      help,
-      labelNames: ['layer', 'type'],
-      registers: [registry],
-      collect() {
-        for (const ref of seen.values()) {
-          const value = read(ref)
-          if (value !== undefined) this.set({ layer: ref.layer, type: ref.type }, value)
-        }
-      },
-    })
+    sampled('gauge', name, help, ['layer', 'type'], () =>
+      [...seen.values()].flatMap((ref) => {
+        const value = read(ref)
+        return value === undefined ? [] : [{ labels: { layer: ref.layer, type: ref.type }, value }]
+      }),
+    )
   refGauge('refs_number', 'Number of a tracked block', ({ number }) => number)
   refGauge('refs_time', 'Timestamp of a tracked block', ({ timestamp }) => timestamp)
   refGauge(
