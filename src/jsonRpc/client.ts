@@ -167,7 +167,7 @@ export function createRpcClient(options: RpcClientOptions): RpcClient {
     url,
     async request(method, params, requestOptions) {
       const call = prepare({ method, params })
-      const read = (answer: unknown) => [unwrapOrError(answer, method)]
+      const read = (answer: unknown) => [unwrap(answer, method)]
       const [result] = await send([call], method, { body: call.body, read }, requestOptions)
       if (result instanceof JsonRpcError) throw result
       return result
@@ -179,11 +179,12 @@ export function createRpcClient(options: RpcClientOptions): RpcClient {
       const body = `[${prepared.map((call) => call.body)}]`
       const read = (answers: unknown) => {
         if (!Array.isArray(answers)) {
-          unwrap(answers, what)
+          const error = unwrap(answers, what)
+          if (error instanceof JsonRpcError) throw error
           throw new RpcTransportError('rpc-transport', `${what}: answer is not a batch`)
         }
         const byId = new Map(answers.map((answer) => [answer?.id, answer]))
-        return prepared.map(({ id, method }) => unwrapOrError(byId.get(id), method))
+        return prepared.map(({ id, method }) => unwrap(byId.get(id), method))
       }
       return send(prepared, what, { body, read }, requestOptions)
     },
@@ -205,22 +206,14 @@ interface PreparedCall {
   envelopeBytes: number
 }
 
-export function unwrapOrError(answer: unknown, what: string): JsonValue | JsonRpcError {
-  try {
-    return unwrap(answer, what) as JsonValue
-  } catch (error) {
-    if (error instanceof JsonRpcError) return error
-    throw error
-  }
-}
-
-function unwrap(answer: unknown, what: string): unknown {
+/** The result or the error of an answer. */
+export function unwrap(answer: unknown, what: string): JsonValue | JsonRpcError {
   if (typeof answer !== 'object' || answer === null) {
     throw new RpcTransportError('rpc-transport', `${what}: answer is not a JSON-RPC response`)
   }
   if ('error' in answer && typeof answer.error === 'object' && answer.error !== null) {
     const { code, message, data } = answer.error as { code?: unknown; message?: unknown; data?: JsonValue }
-    throw new JsonRpcError(
+    return new JsonRpcError(
       typeof code === 'number' ? code : -32603,
       String(message ?? 'unknown error'),
       data === undefined ? {} : { data },
@@ -228,7 +221,7 @@ function unwrap(answer: unknown, what: string): unknown {
   }
   if (!('result' in answer))
     throw new RpcTransportError('rpc-transport', `${what}: answer has neither result nor error`)
-  return answer.result
+  return answer.result as JsonValue
 }
 
 export function isBatchRefusal(error: unknown): boolean {

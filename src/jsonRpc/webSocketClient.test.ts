@@ -1,4 +1,7 @@
+import { once } from 'node:events'
+import type { AddressInfo } from 'node:net'
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest'
+import { WebSocketServer } from 'ws'
 import { type Anvil, startAnvil } from '../../test/support/anvil.ts'
 import { startTcpProxy } from '../../testnet/links/tcpProxy.ts'
 import { WAIT_LIMIT_MS } from '../lib/testUtils/until.ts'
@@ -103,6 +106,28 @@ describe('JSON-RPC over a WebSocket', () => {
     proxy.freeze()
     await expect(client.request('eth_chainId', [])).rejects.toMatchObject({ code: 'rpc-timeout' })
     expect(await client.request('eth_chainId', [], { timeoutMs: WAIT_LIMIT_MS })).toBe('0x7a69')
+  })
+
+  it('replaces a dropped connection by one connection', async () => {
+    const server = new WebSocketServer({ host: '127.0.0.1', port: 0 })
+    onTestFinished(() => server.close())
+    await once(server, 'listening')
+    let connections = 0
+    server.on('connection', (socket) => {
+      connections++
+      socket.on('message', (text) => {
+        const { id, method } = JSON.parse(String(text))
+        if (method !== 'hangs') socket.send(JSON.stringify({ jsonrpc: '2.0', id, result: method }))
+      })
+    })
+    const { port } = server.address() as AddressInfo
+    const client = startClient({ url: `ws://127.0.0.1:${port}` })
+    await client.request('first', [])
+    await expect(client.request('hangs', [], { timeoutMs: 50 })).rejects.toMatchObject({ code: 'rpc-timeout' })
+    expect(await client.request('second', [])).toBe('second')
+    await expect.poll(() => server.clients.size).toBe(1)
+    expect(await client.request('third', [])).toBe('third')
+    expect(connections).toBe(2)
   })
 
   it.each(['ws://127.0.0.1:1', 'ws://secret@127.0.0.1:1/key'])('reports the failed connection to %s', async (url) => {

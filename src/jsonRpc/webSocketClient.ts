@@ -1,11 +1,12 @@
 import { Agent, WebSocket } from 'undici'
+import { untilAborted } from '../lib/untilAborted.ts'
 import {
   type RequestOptions,
   type RpcCall,
   type RpcClient,
   type RpcClientObserver,
   RpcTransportError,
-  unwrapOrError,
+  unwrap,
 } from './client.ts'
 import { redact, targetOf } from './credentials.ts'
 import { JsonRpcError, type JsonValue } from './types.ts'
@@ -63,20 +64,16 @@ export function createWebSocketRpcClient(options: WebSocketClientOptions): WebSo
   const failure = (what: string, cause?: unknown): RpcTransportError =>
     new RpcTransportError('rpc-transport', `${what} (${url})`, cause === undefined ? {} : { cause })
 
-  const open = (): Promise<Connection> => {
-    opening ??= connect().catch((error: unknown) => {
-      opening = undefined
-      throw error
-    })
-    return opening
-  }
   const connect = async (): Promise<Connection> => {
     const socket = new WebSocket(target.url, { dispatcher: agent, headers: target.headers })
     const pending = new Map<unknown, Pending>()
     const subscriptions = new Map<unknown, (content: unknown) => void>()
     const opened = Promise.withResolvers<void>()
     const ended = Promise.withResolvers<RpcTransportError>()
+    let hasEnded = false
     const end = (what: string, cause?: unknown): void => {
+      if (hasEnded) return
+      hasEnded = true
       clearTimeout(timer)
       opening = undefined
       const error = failure(what, cause)
@@ -140,25 +137,20 @@ export function createWebSocketRpcClient(options: WebSocketClientOptions): WebSo
         text: `{"jsonrpc":"2.0","id":${id},"method":${JSON.stringify(method)},"params":${paramsText}}`,
       }
     })
-    const done = Promise.withResolvers<never>()
-    const what = calls.length === 1 ? calls[0]?.method : `batch of ${calls.length}`
-    const timer = setTimeout(() => {
-      const message = `${what}: no answer from ${url} within ${limitMs} ms`
-      done.reject(new RpcTransportError('rpc-timeout', message))
-    }, limitMs)
-    const onAbort = () => done.reject(signal?.reason)
-    signal?.addEventListener('abort', onAbort, { once: true })
+    const timeout = AbortSignal.timeout(limitMs)
+    const over = signal === undefined ? timeout : AbortSignal.any([signal, timeout])
     let connection: Connection | undefined
     const results: (JsonValue | JsonRpcError | undefined)[] = []
     try {
-      const at = await Promise.race([open(), done.promise])
+      opening ??= connect()
+      const at = await untilAborted(opening, over)
       connection = at
       const answers = prepared.map(
         ({ id, method }, index) =>
           new Promise<void>((resolve, reject) => {
             at.pending.set(id, {
               resolve(answer, bytes) {
-                const result = unwrapOrError(answer, method)
+                const result = unwrap(answer, method)
                 results[index] = result
                 onAnswer?.(result, at)
                 const seen = result instanceof JsonRpcError ? { errorCode: result.rpcCode } : { resultBytes: bytes }
@@ -170,19 +162,18 @@ export function createWebSocketRpcClient(options: WebSocketClientOptions): WebSo
           }),
       )
       at.socket.send(asBatch ? `[${prepared.map(({ text }) => text)}]` : (prepared[0]?.text ?? ''))
-      await Promise.race([Promise.all(answers), done.promise])
+      await untilAborted(Promise.all(answers), over)
       return results.map((result) => result ?? null)
     } catch (error) {
       for (const [index, { id, method }] of prepared.entries()) {
         connection?.pending.delete(id)
         if (results[index] === undefined) observer?.onEnd(method, (performance.now() - startMs) / 1000, undefined)
       }
+      if (!timeout.aborted || error !== timeout.reason) throw error
       // A dead connection does not close by itself. The next call opens a new one.
-      if (error instanceof RpcTransportError && error.code === 'rpc-timeout') connection?.end('WebSocket timed out')
-      throw error
-    } finally {
-      clearTimeout(timer)
-      signal?.removeEventListener('abort', onAbort)
+      connection?.end('WebSocket timed out')
+      const what = calls.length === 1 ? calls[0]?.method : `batch of ${calls.length}`
+      throw new RpcTransportError('rpc-timeout', `${what}: no answer from ${url} within ${limitMs} ms`)
     }
   }
 
@@ -202,12 +193,7 @@ export function createWebSocketRpcClient(options: WebSocketClientOptions): WebSo
       })
       if (id instanceof JsonRpcError) throw id
       if (connection === undefined) throw failure(`${call.method}: no answer`)
-      const aborted = Promise.withResolvers<undefined>()
-      const onAbort = () => aborted.resolve(undefined)
-      signal.addEventListener('abort', onAbort, { once: true })
-      if (signal.aborted) onAbort()
-      const error = await Promise.race([connection.ended, aborted.promise])
-      signal.removeEventListener('abort', onAbort)
+      const error = await untilAborted(connection.ended, signal).catch(() => undefined)
       connection.subscriptions.delete(id)
       if (error !== undefined) throw error
       const { unsubscribe } = call
