@@ -306,7 +306,7 @@ function refuse(request: unknown, error: JsonRpcError): BodyChunks | undefined {
   return id === undefined ? undefined : failure(toAnswerId(id), error)
 }
 
-export function timedOut(): JsonRpcError {
+function timedOut(): JsonRpcError {
   return new JsonRpcError(RPC_TIMED_OUT, 'request timed out')
 }
 
@@ -318,7 +318,7 @@ function positional(params: JsonValue | undefined): readonly JsonValue[] {
 }
 
 /** The only place where a thrown error becomes a JSON-RPC error. */
-export function toRpcError(error: unknown): JsonRpcError {
+function toRpcError(error: unknown): JsonRpcError {
   if (error instanceof JsonRpcError) return error
   if (isDeviumError(error)) {
     const code = error.code === 'decode' || error instanceof UsageError ? RPC_INVALID_PARAMS : RPC_SERVER_ERROR
@@ -331,7 +331,7 @@ function isDeviumError(error: unknown): error is DeviumError {
   return error instanceof Error && 'code' in error && 'details' in error
 }
 
-export function failure(id: JsonRpcId | RawJson, error: JsonRpcError): BodyChunks {
+function failure(id: JsonRpcId | RawJson, error: JsonRpcError): BodyChunks {
   const { rpcCode: code, message, data } = error
   return [serialize({ jsonrpc: '2.0', id, error: data === undefined ? { code, message } : { code, message, data } })]
 }
