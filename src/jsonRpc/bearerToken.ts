@@ -1,7 +1,7 @@
 import { createHash, timingSafeEqual } from 'node:crypto'
-import { readFileSync, statSync } from 'node:fs'
-import { describeError, isErrno, UsageError } from '../lib/errors.ts'
-import { createSecretFile } from '../lib/jwt.ts'
+import { statSync } from 'node:fs'
+import { UsageError } from '../lib/errors.ts'
+import { readSecretFile } from '../lib/jwt.ts'
 
 /** The rights of a client without a token. */
 export interface TokenAccess {
@@ -32,19 +32,10 @@ const MIN_TOKEN_LENGTH = 16
  * Throws UsageError that names the file.
  */
 export function loadToken(path: string, { create }: { create: boolean }): string {
-  let text: string
-  try {
-    text = readFileSync(path, 'utf8').trim()
-    const mode = statSync(path).mode & 0o777
-    if ((mode & 0o077) !== 0) {
-      throw new UsageError(`other users may access token file ${path} (mode ${mode.toString(8)}): chmod 600 ${path}`)
-    }
-  } catch (cause) {
-    if (cause instanceof UsageError) throw cause
-    if (!isErrno(cause, 'ENOENT') || !create) {
-      throw new UsageError(`cannot read token file ${path}: ${describeError(cause)}`, { cause })
-    }
-    return createSecretFile(path, 'token file')
+  const text = readSecretFile(path, { create, what: 'token file' })
+  const mode = statSync(path).mode & 0o777
+  if ((mode & 0o077) !== 0) {
+    throw new UsageError(`other users may access token file ${path} (mode ${mode.toString(8)}): chmod 600 ${path}`)
   }
   // The content is a secret, so the message does not repeat it.
   if (text.length < MIN_TOKEN_LENGTH || !/^[\x21-\x7e]+$/.test(text)) {

@@ -52,10 +52,23 @@ function readJwt(secret: Uint8Array, token: string): { issuedAt: number } | { pr
 }
 
 /**
+ * Reads the text of a secret file. With `create`, a missing file is created with a new secret, readable only by its
+ * owner. Throws UsageError that names the file.
+ */
+export function readSecretFile(path: string, { create, what }: { create: boolean; what: string }): string {
+  try {
+    return readFileSync(path, 'utf8').trim()
+  } catch (cause) {
+    if (create && isErrno(cause, 'ENOENT')) return createSecretFile(path, what)
+    throw new UsageError(`cannot read ${what} ${path}: ${describeError(cause)}`, { cause })
+  }
+}
+
+/**
  * Creates a file with 32 random bytes as hex and returns the hex. The file appears complete, or not at all. It is
  * created once, even if the engine and the rollup node start at the same time.
  */
-export function createSecretFile(path: string, what: string): string {
+function createSecretFile(path: string, what: string): string {
   makeDirectory(dirname(path))
   const temporary = `${path}.${process.pid}.${randomBytes(4).toString('hex')}`
   const text = toHex(new Uint8Array(randomBytes(32)))
@@ -76,22 +89,11 @@ export function loadJwtSecret(path: string, { create }: { create: boolean }): Ui
   return loadSecret(path, { create, what: 'JWT secret file' })
 }
 
-/**
- * Reads 32 bytes of hex from `path`. A 0x prefix and white space around the hex are allowed. With `create`, a missing
- * file is created with a new secret, readable only by its owner. Throws UsageError that names the file.
- */
+/** Like `readSecretFile`, for 32 bytes of hex. A 0x prefix and white space around the hex are allowed. */
 export function loadSecret(path: string, { create, what }: { create: boolean; what: string }): Uint8Array {
-  let text: string
+  const text = readSecretFile(path, { create, what })
   try {
-    text = readFileSync(path, 'utf8')
-  } catch (cause) {
-    if (!isErrno(cause, 'ENOENT') || !create) {
-      throw new UsageError(`cannot read ${what} ${path}: ${describeError(cause)}`, { cause })
-    }
-    text = createSecretFile(path, what)
-  }
-  try {
-    return fromHex(text.trim(), 32)
+    return fromHex(text, 32)
   } catch {
     // The content is a secret, so the message does not repeat it.
     throw new UsageError(`${what} ${path} must hold 32 bytes of hex (64 digits)`)
