@@ -34,20 +34,9 @@ export function countZeros(bytes: Uint8Array): number {
   return zeros
 }
 
-/**
- * Up to this length a loop is faster than `Buffer.compare`: V8 first moves a short array out of its heap for a native
- * call.
- */
-const LOOP_BYTES = 128
-
 /** Not for secrets: its run time shows where the arrays differ. */
 export function equalBytes(a: Uint8Array, b: Uint8Array): boolean {
-  if (a === b) return true
-  const { length } = a
-  if (length !== b.length) return false
-  if (length > LOOP_BYTES) return Buffer.compare(a, b) === 0
-  for (let i = 0; i < length; i++) if (a[i] !== b[i]) return false
-  return true
+  return Buffer.compare(a, b) === 0
 }
 
 /**

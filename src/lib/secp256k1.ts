@@ -10,19 +10,10 @@ export interface RecoverableSignature {
   yParity: 0 | 1
 }
 
-/**
- * Reused buffers for the native library. V8 keeps an array of up to 64 bytes within its heap. When the library accesses
- * such an array, V8 moves it out, which is slower than a copy. Allocating a larger array is also slow.
- */
-const given = new Uint8Array(96)
-const givenHash = given.subarray(0, 32)
-const givenCompact = given.subarray(32)
-const recovered = new Uint8Array(65)
-
 interface Backend {
   name: 'native' | 'javascript'
   sign(hash: Uint8Array, privateKey: Uint8Array): RecoverableSignature
-  /** 65 bytes that begin with 0x04; valid until the next call. */
+  /** 65 bytes that begin with 0x04. */
   recover(hash: Uint8Array, compact: Uint8Array, yParity: number): Uint8Array
   signDer(hash: Uint8Array, privateKey: Uint8Array): Uint8Array
   /** May throw any error on a malformed signature. */
@@ -46,9 +37,7 @@ async function loadBackend(): Promise<Backend> {
       },
       recover(hash, compact, yParity) {
         if (hash.length !== 32 || compact.length !== 64) throw new RangeError('a hash has 32 bytes, r and s have 64')
-        givenHash.set(hash)
-        givenCompact.set(compact)
-        return native.ecdsaRecover(givenCompact, yParity, givenHash, false, recovered)
+        return native.ecdsaRecover(compact, yParity, hash, false, new Uint8Array(65))
       },
       signDer: (hash, privateKey) => native.signatureExport(native.ecdsaSign(hash, privateKey).signature),
       verifyDer: (signature, hash, publicKey) => native.ecdsaVerify(native.signatureImport(signature), hash, publicKey),
@@ -114,7 +103,7 @@ export function recoverPublicKey(hash: Uint8Array, r: Uint8Array, s: Uint8Array,
 /** Like `recoverPublicKey`, from r ‖ s. */
 export function recoverCompact(hash: Uint8Array, compact: Uint8Array, yParity: number): Uint8Array {
   try {
-    return backend.recover(hash, compact, yParity).slice(1)
+    return backend.recover(hash, compact, yParity).subarray(1)
   } catch (cause) {
     throw new DecodeError('signature: no public key can be recovered', { cause })
   }
@@ -125,27 +114,20 @@ export const SECP256K1_ORDER = 0xfffffffffffffffffffffffffffffffebaaedce6af48a03
 /** A transaction with a larger `s` is rejected (EIP-2). */
 export const MAX_LOW_S = SECP256K1_ORDER / 2n
 const ORDER = Buffer.from(SECP256K1_ORDER.toString(16), 'hex')
+const ZERO = new Uint8Array(32)
 
 /** Whether r and s are both above 0 and below the group's order. No key can be recovered from other values. */
 export function isSignatureWellFormed(compact: Uint8Array): boolean {
-  return compact.length === 64 && isScalar(compact, 0) && isScalar(compact, 32)
+  return isScalar(compact.subarray(0, 32)) && isScalar(compact.subarray(32))
 }
 
 /** Whether the bytes are a valid private key: 32 bytes, above 0 and below the group's order. */
 export function isPrivateKey(bytes: Uint8Array): boolean {
-  return bytes.length === 32 && isScalar(bytes, 0)
+  return isScalar(bytes)
 }
 
-function isScalar(bytes: Uint8Array, start: number): boolean {
-  let isZero = true
-  for (let i = 0; i < 32; i++) {
-    const byte = bytes[start + i] ?? 0
-    const limit = ORDER[i] ?? 0
-    if (byte !== 0) isZero = false
-    if (byte < limit) return !isZero || bytes.subarray(start + i, start + 32).some((later) => later !== 0)
-    if (byte > limit) return false
-  }
-  return false
+function isScalar(bytes: Uint8Array): boolean {
+  return bytes.length === 32 && Buffer.compare(bytes, ZERO) > 0 && Buffer.compare(bytes, ORDER) < 0
 }
 
 /** 33 bytes, or 65 bytes that begin with 0x04. */
