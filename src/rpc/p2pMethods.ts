@@ -5,7 +5,7 @@ import { cidrToIpNet, type IpNet, ipNetToCidr } from '../lib/ipNet.ts'
 import { isObject } from '../lib/jsonReader.ts'
 import type { P2pApi, PeerDump, PeerStats } from '../p2p/base/api.ts'
 import { defineMethod } from './method.ts'
-import { booleanParam, jsonParam, optionalParam, type Param, textParam } from './params.ts'
+import { booleanParam, jsonParam, optionalParam, type Param, textParam, wrongType } from './params.ts'
 import { eitherResult, NOTHING, type Result, result, type Served } from './results.ts'
 import * as schemas from './schemas/peers.ts'
 
@@ -33,14 +33,7 @@ const DEVIUM: Dialect<'deviump2p', typeof schemas.cidr, typeof schemas.peerStats
   subnetSchema: schemas.cidr,
   subnet: (cidr) => cidr,
   statsSchema: schemas.peerStats,
-  stats: ({ connected, table, blocksTopic, blocksTopicV2, banned, timeBanned, known }) => ({
-    connected,
-    table,
-    blocksTopic,
-    blocksTopicV2,
-    banned: banned + timeBanned,
-    known,
-  }),
+  stats: ({ blocksTopicV3, blocksTopicV4, timeBanned, ...stats }) => ({ ...stats, banned: stats.banned + timeBanned }),
   bannedPeers: ({ bannedPeers, timeBans }) => [...new Set([...bannedPeers, ...timeBans])],
   unlessNothing: (param) => param,
 }
@@ -50,16 +43,7 @@ const OP_NODE: Dialect<'opp2p', typeof schemas.ipNet, typeof schemas.opPeerStats
   subnetSchema: schemas.ipNet,
   subnet: cidrToIpNet,
   statsSchema: schemas.opPeerStats,
-  stats: ({ connected, table, blocksTopic, blocksTopicV2, blocksTopicV3, blocksTopicV4, banned, known }) => ({
-    connected,
-    table,
-    blocksTopic,
-    blocksTopicV2,
-    blocksTopicV3,
-    blocksTopicV4,
-    banned,
-    known,
-  }),
+  stats: ({ timeBanned, ...stats }) => stats,
   bannedPeers: ({ bannedPeers }) => bannedPeers,
   unlessNothing: (param, isNothing, error) => ({
     ...param,
@@ -74,14 +58,12 @@ const PEER_ID = textParam('peer id', 'a peer id such as "16Uiu2HA…"')
 const ADDRESS = textParam('peer address', 'a multiaddress that ends in /p2p/<peer id>')
 const SUBJECT = textParam('subject', 'a peer id, an IP address or a subnet such as "10.1.0.0/16"')
 const MAX_REASON_CHARACTERS = 200
-const REASON: Param<string> = {
-  ...{ name: 'reason', expects: `text of at most ${MAX_REASON_CHARACTERS} characters` },
-  schema: { type: 'string', maxLength: MAX_REASON_CHARACTERS },
-  parse(value) {
-    if (typeof value === 'string' && value.length <= MAX_REASON_CHARACTERS) return value.trim()
-    throw new DecodeError(`expected text of at most ${MAX_REASON_CHARACTERS} characters`)
-  },
-}
+const REASON = jsonParam<string>(
+  'reason',
+  `text of at most ${MAX_REASON_CHARACTERS} characters`,
+  { type: 'string', maxLength: MAX_REASON_CHARACTERS },
+  (value) => (typeof value === 'string' && value.length <= MAX_REASON_CHARACTERS ? value.trim() : wrongType()),
+)
 const IP = textParam('IP address', 'an IPv4 or IPv6 address')
 
 /** Both namespaces accept both forms: CIDR text and `{"IP": …, "Mask": base64}`. */

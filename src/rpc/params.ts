@@ -112,11 +112,11 @@ export function optionalParam<T, Wire>(inner: Param<T, Wire>): OptionalParam<T |
   return { ...inner, parse: (value) => (value === null ? undefined : inner.parse(value)), optional: true }
 }
 
-function wrongType(): never {
+/** For a check: its error is built from the parameter's name and `expects`. */
+export function wrongType(): never {
   throw new WrongType()
 }
 
-/** Has no text of its own: the error is built from the parameter's `expects`. */
 class WrongType extends Error {}
 
 /** Validates positional parameters. Every error is a JsonRpcError -32602 with a full sentence. */

@@ -1,7 +1,6 @@
 import { z } from 'zod'
 import type { WrittenJson } from '../jsonRpc/bodyChunks.ts'
 import { JsonRpcError, RPC_SERVER_ERROR } from '../jsonRpc/types.ts'
-import { DecodeError } from '../lib/errors.ts'
 import type { OutputAtBlock, RollupNodeApi } from '../rollup/node/api.ts'
 import { rollupConfigToJson } from '../rollup/protocol/index.ts'
 import type { RollupConfig } from '../rollup/protocol/types.ts'
@@ -11,8 +10,8 @@ import type { NodeHistory } from './history/nodeHistory.ts'
 import { blockTimesToJson, deviumSyncStatus, l2RefToJson, optimismSyncStatus, superRootToJson } from './json.ts'
 import { defineMethod } from './method.ts'
 import { healthToJson } from './nodeHealth.ts'
-import { blockNumberParam, hashParam, momentParam, optionalParam, type Param, textParam } from './params.ts'
-import { NOTHING, result, textResult } from './results.ts'
+import { blockNumberParam, hashParam, jsonParam, momentParam, optionalParam, textParam, wrongType } from './params.ts'
+import { jsonSchemaOf, NOTHING, result, textResult } from './results.ts'
 import { blockDetails } from './schemas/blockDetails.ts'
 import { hash } from './schemas/blocks.ts'
 import { derivationStatus } from './schemas/derivation.ts'
@@ -21,18 +20,13 @@ import { history } from './schemas/history.ts'
 import * as schemas from './schemas/rollup.ts'
 import { writeOnce } from './writeOnce.ts'
 
-const MAX_WORDS = 200
-const WORDS: Param<string[]> = {
-  ...{ name: 'words', expects: 'the words of a command, each a string' },
-  schema: { type: 'array', items: { type: 'string', maxLength: 200 }, minItems: 1, maxItems: MAX_WORDS },
-  parse(value) {
-    const words = Array.isArray(value) ? value.filter((word) => typeof word === 'string' && word.length <= 200) : []
-    if (Array.isArray(value) && words.length === value.length && words.length > 0 && words.length <= MAX_WORDS) {
-      return words.map(String)
-    }
-    throw new DecodeError('expected the words of a command, each a string')
-  },
-}
+const words = z.array(z.string().max(200)).min(1).max(200)
+const WORDS = jsonParam<string[]>(
+  'words',
+  'the words of a command, each a string',
+  jsonSchemaOf({ schema: words }),
+  (value) => words.safeParse(value).data ?? wrongType(),
+)
 
 export type ReadBatcher = () => Promise<z.infer<typeof schemas.batcherStatus>>
 
@@ -70,13 +64,7 @@ export function deviumMethods(
         return [output.version, output.outputRoot] as const
       },
     }),
-    defineMethod({
-      name: 'devium_safeHeadAtL1Block',
-      params: [blockNumberParam('L1 block number')],
-      result: result('object: l1Block, safeHead', schemas.safeHeadAtL1Block),
-      description: 'Safe head after derivation of the L1 block. Needs --safedb.path',
-      handle: ([number]) => node.safeHeadAtL1Block(number),
-    }),
+    safeHeadMethod('devium_safeHeadAtL1Block', node),
     defineMethod({
       name: 'devium_syncStatus',
       params: [],
@@ -192,13 +180,7 @@ export function deviumMethods(
       description: 'Rollup configuration. Later forks are in optimism_rollupConfig',
       handle: () => rollupConfig(node.rollupConfig),
     }),
-    defineMethod({
-      name: 'devium_version',
-      params: [],
-      result: textResult(),
-      description: 'Version of this program',
-      handle: () => version,
-    }),
+    versionMethod('devium_version', version),
   ]
 }
 
@@ -218,13 +200,7 @@ export function optimismMethods(node: RollupNodeApi, version: string) {
       description: 'Output root of an L2 block with all values that it commits to',
       handle: async ([number]) => optimismOutput(await node.outputAtBlock(number)),
     }),
-    defineMethod({
-      name: 'optimism_safeHeadAtL1Block',
-      params: [blockNumberParam('L1 block number')],
-      result: result('object: l1Block, safeHead', schemas.safeHeadAtL1Block),
-      description: 'Safe head after derivation of the L1 block. Needs --safedb.path',
-      handle: ([number]) => node.safeHeadAtL1Block(number),
-    }),
+    safeHeadMethod('optimism_safeHeadAtL1Block', node),
     defineMethod({
       name: 'optimism_syncStatus',
       params: [],
@@ -239,13 +215,7 @@ export function optimismMethods(node: RollupNodeApi, version: string) {
       description: 'Rollup configuration as in rollup.json',
       handle: () => rollupConfig(node.rollupConfig),
     }),
-    defineMethod({
-      name: 'optimism_version',
-      params: [],
-      result: textResult(),
-      description: 'Version of this program',
-      handle: () => version,
-    }),
+    versionMethod('optimism_version', version),
     defineMethod({
       name: 'superroot_atTimestamp',
       params: [blockNumberParam('timestamp', 'Unix seconds')],
@@ -253,14 +223,26 @@ export function optimismMethods(node: RollupNodeApi, version: string) {
       description: 'Output of the block at a timestamp, and the L1 block that made it safe. Needs --safedb.path',
       handle: async ([timestamp]) => superRootToJson(await node.superRootAtTimestamp(timestamp)),
     }),
-    defineMethod({
-      name: 'health_status',
-      params: [],
-      result: textResult(),
-      description: 'Version of this program. Any answer means that the program runs',
-      handle: () => version,
-    }),
+    versionMethod('health_status', version, 'Version of this program. Any answer means that the program runs'),
   ]
+}
+
+function versionMethod<const Name extends string>(
+  name: Name,
+  version: string,
+  description = 'Version of this program',
+) {
+  return defineMethod({ name, params: [], result: textResult(), description, handle: () => version })
+}
+
+function safeHeadMethod<const Name extends string>(name: Name, node: Pick<RollupNodeApi, 'safeHeadAtL1Block'>) {
+  return defineMethod({
+    name,
+    params: [blockNumberParam('L1 block number')],
+    result: result('object: l1Block, safeHead', schemas.safeHeadAtL1Block),
+    description: 'Safe head after derivation of the L1 block. Needs --safedb.path',
+    handle: ([number]) => node.safeHeadAtL1Block(number),
+  })
 }
 
 function optimismOutput(output: OutputAtBlock) {

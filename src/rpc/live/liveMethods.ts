@@ -1,12 +1,12 @@
 import { requireSubscriber } from '../../jsonRpc/callContext.ts'
-import { invalidParams } from '../../jsonRpc/types.ts'
+import type { JsonValue } from '../../jsonRpc/types.ts'
 import type { Clock } from '../../lib/clock.ts'
 import { type Hex, isHex } from '../../lib/hex.ts'
 import type { Logger } from '../../lib/logger.ts'
 import type { P2pApi } from '../../p2p/base/api.ts'
 import type { RollupNodeApi } from '../../rollup/node/api.ts'
 import { defineMethod } from '../method.ts'
-import { jsonParam, type Param } from '../params.ts'
+import { jsonParam, wrongType } from '../params.ts'
 import { booleanResult, textResult } from '../results.ts'
 import type { Topic } from '../schemas/events.ts'
 import { type Broadcast, createBroadcast } from './broadcast.ts'
@@ -27,11 +27,8 @@ export interface LiveModules {
 export function liveMethods(modules: LiveModules) {
   const topics = createTopics(modules)
   const names = [...topics.keys()]
-  const topic: Param<Broadcast, Topic> = jsonParam('topic', `one of ${names.join(', ')}`, { enum: names }, (value) => {
-    const found = typeof value === 'string' ? topics.get(value) : undefined
-    if (found === undefined) throw invalidParams(`invalid argument 0: topic should be one of ${names.join(', ')}`)
-    return found
-  })
+  const parseTopic = (value: JsonValue) => topics.get(String(value)) ?? wrongType()
+  const topic = jsonParam<Broadcast, Topic>('topic', `one of ${names.join(', ')}`, { enum: names }, parseTopic)
   return [
     defineMethod({
       name: 'devium_subscribe',
@@ -50,14 +47,11 @@ export function liveMethods(modules: LiveModules) {
   ]
 }
 
-const SUBSCRIPTION: Param<Hex, string> = jsonParam(
+const SUBSCRIPTION = jsonParam<Hex, string>(
   'subscription id',
   'the id that devium_subscribe returned',
   { type: 'string' },
-  (value) => {
-    if (isHex(value, 16)) return value
-    throw invalidParams('invalid argument 0: subscription id should be the id that devium_subscribe returned')
-  },
+  (value) => (isHex(value, 16) ? value : wrongType()),
 )
 
 function createTopics({ node, p2p, clock, logger }: LiveModules): Map<string, Broadcast> {

@@ -1,4 +1,6 @@
 import { z } from 'zod'
+import { perTerm } from '../../p2p/base/scoreTerms.ts'
+import { FORKS } from '../../rollup/protocol/types.ts'
 import { address, blockId, hash, hexOf, l1Ref, l2Ref } from './blocks.ts'
 
 const heads = {
@@ -69,18 +71,11 @@ export const optimismRollupConfig = z.object({
   ...parameters,
   l1_chain_id: integer,
   l2_chain_id: integer,
-  regolith_time: z.number().optional(),
-  canyon_time: z.number().optional(),
-  delta_time: z.number().optional(),
-  ecotone_time: z.number().optional(),
-  fjord_time: z.number().optional(),
-  granite_time: z.number().optional(),
-  holocene_time: z.number().optional(),
+  ...perTerm(
+    FORKS.map((fork) => ({ name: `${fork}_time` as const })),
+    () => z.number().optional(),
+  ),
   pectra_blob_schedule_time: z.number().optional(),
-  isthmus_time: z.number().optional(),
-  jovian_time: z.number().optional(),
-  karst_time: z.number().optional(),
-  lagoon_time: z.number().optional(),
   keep_karst_upgrade_gas: z.literal(true).optional(),
   protocol_versions_address: address,
   alt_da: z
