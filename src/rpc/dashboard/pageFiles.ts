@@ -13,13 +13,11 @@ const TYPES: Readonly<Record<string, string>> = {
   '.css': 'text/css; charset=utf-8',
   '.svg': 'image/svg+xml',
   '.ts': 'text/javascript; charset=utf-8',
+  '.js': 'text/javascript; charset=utf-8',
 }
 
 /** The chart library's files under the page's names. */
-const LIBRARY = [
-  { name: 'uplot.js', from: 'uplot/dist/uPlot.esm.js', type: 'text/javascript; charset=utf-8' },
-  { name: 'uplot.css', from: 'uplot/dist/uPlot.min.css', type: 'text/css; charset=utf-8' },
-] as const
+const LIBRARY = { 'uplot.js': 'uplot/dist/uPlot.esm.js', 'uplot.css': 'uplot/dist/uPlot.min.css' }
 
 /** Modules that the page shares with the programs, so that both show the same texts. They import only each other. */
 const SHARED = ['lib/formatNumber', 'lib/shortIds', 'p2p/base/eventText', 'p2p/base/scoreRows', 'p2p/base/scoreTerms']
@@ -39,31 +37,20 @@ function pageFolder(): string {
  */
 export function createPageFiles(): (name: string) => PageFile | undefined {
   const folder = pageFolder()
-  const require = createRequire(import.meta.url)
-  const files = new Map<string, () => PageFile>()
-  for (const name of readdirSync(folder)) {
-    const type = TYPES[extname(name)]
-    if (type === undefined) continue
-    files.set(name, () => {
-      const text = readFileSync(join(folder, name), 'utf8')
-      return { content: name.endsWith('.ts') ? toModule(text) : text, type }
-    })
-  }
   const source = join(import.meta.dirname, '../..')
-  for (const path of SHARED) {
-    const file = join(source, `${path}${extname(import.meta.filename)}`)
-    files.set(`${basename(path)}.ts`, () => ({
-      content: toModule(readFileSync(file, 'utf8')),
-      type: TYPES['.ts'] ?? '',
-    }))
-  }
-  for (const { name, from, type } of LIBRARY) {
-    files.set(name, () => ({ content: readFileSync(require.resolve(from), 'utf8'), type }))
-  }
-  const read = new Map<string, PageFile>()
+  const require = createRequire(import.meta.url)
+  const paths = new Map([
+    ...readdirSync(folder).map((name) => [name, join(folder, name)] as const),
+    ...SHARED.map((path) => [`${basename(path)}.ts`, join(source, path + extname(import.meta.filename))] as const),
+    ...Object.entries(LIBRARY).map(([name, path]) => [name, require.resolve(path)] as const),
+  ])
+  const files = new Map<string, PageFile>()
   return (name) => {
-    const file = read.get(name) ?? files.get(name)?.()
-    if (file !== undefined) read.set(name, file)
+    const [path, type, known] = [paths.get(name), TYPES[extname(name)], files.get(name)]
+    if (known !== undefined || path === undefined || type === undefined) return known
+    const text = readFileSync(path, 'utf8')
+    const file = { content: name.endsWith('.ts') ? toModule(text) : text, type }
+    files.set(name, file)
     return file
   }
 }
