@@ -85,10 +85,7 @@ describe('calls over HTTP', () => {
   it('share the server with other routes', async () => {
     const { url } = await serve()
     expect(await httpRequest(`${url}/extra`, 'GET', {})).toMatchObject({ status: 200, text: 'here' })
-    expect(await httpRequest(url, 'GET', {})).toMatchObject({
-      status: 405,
-      text: 'JSON-RPC: use POST with a JSON body',
-    })
+    expect(await httpRequest(url, 'GET', {})).toMatchObject({ status: 405, text: expect.stringMatching(/\bPOST\b/) })
   })
 
   it('that are notifications get no answer', async () => {
@@ -132,20 +129,15 @@ describe('refused calls', () => {
   /** Longer than a socket's buffer. */
   const LONG = ' '.repeat(262_144)
 
-  it.each<[string, Partial<RpcAppOptions>, Headers, number, string]>([
-    [
-      'of another type',
-      {},
-      { 'content-type': 'text/plain' },
-      415,
-      'invalid content type, only application/json is supported',
-    ],
-    ['to another host', { allowedHosts: ['localhost'] }, { host: 'evil.example' }, 403, 'invalid host specified'],
-    ['without a token', { jwtSecret: new Uint8Array(32) }, {}, 401, 'missing token'],
-    ['that are too long', { maxBodyBytes: 10 }, {}, 413, 'request body is larger than 10 bytes'],
+  it.each<[string, Partial<RpcAppOptions>, Headers, number, RegExp]>([
+    ['of another type', {}, { 'content-type': 'text/plain' }, 415, /application\/json/],
+    ['to another host', { allowedHosts: ['localhost'] }, { host: 'evil.example' }, 403, /host/],
+    ['without a token', { jwtSecret: new Uint8Array(32) }, {}, 401, /token/],
+    ['that are too long', { maxBodyBytes: 10 }, {}, 413, /\b10 bytes\b/],
   ])('%s', async (_what, options, headers, status, text) => {
     const { post } = await serve(options)
-    expect(await post(headers)).toMatchObject({ status, text, headers: { 'content-type': PLAIN } })
+    const plain = { 'content-type': PLAIN }
+    expect(await post(headers)).toMatchObject({ status, text: expect.stringMatching(text), headers: plain })
   })
 
   it('without a token are answered before their body arrives', async () => {
@@ -335,7 +327,7 @@ describe('a batch with long answers', () => {
     if (!signal.aborted) await once(signal, 'abort')
     connection.socket.resume()
     const answer = await connection.until(']\r\n0\r\n\r\n')
-    expect(answer).toContain('request timed out')
+    expect(answer).toContain('"code":-32002')
     expect(answer.split('"id":1')).toHaveLength(81)
   })
 })
@@ -376,7 +368,7 @@ describe('an answer that is streamed', () => {
     const { post } = await serve({}, [listing()])
     const { text } = await post({}, `[{"id":1,"method":"list"},${ECHO}]`)
     expect(JSON.parse(text)).toEqual([
-      { jsonrpc: '2.0', id: 1, error: { code: -32003, message: expect.stringContaining('response too large') } },
+      { jsonrpc: '2.0', id: 1, error: { code: -32003, message: expect.any(String) } },
       JSON.parse(ECHOED),
     ])
   })

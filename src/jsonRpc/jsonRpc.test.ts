@@ -55,7 +55,11 @@ function parse(answer: BodyChunks | undefined) {
 }
 
 describe('createRpcDispatcher', () => {
-  const error = (code: number, message: string, id: JsonValue = 1) => ({ jsonrpc: '2.0', id, error: { code, message } })
+  /** `message`: one that geth or the method chose, or the data that ours must name. */
+  const error = (code: number, message: string | RegExp, id: JsonValue = 1) => ({
+    ...{ jsonrpc: '2.0', id },
+    error: { code, message: typeof message === 'string' ? message : expect.stringMatching(message) },
+  })
   const cases = [
     {
       id: 'positional params',
@@ -83,10 +87,10 @@ describe('createRpcDispatcher', () => {
     { id: 'undecodable params', body: { id: 1, method: 'decode' }, answer: error(-32602, 'hash: not hex') },
     { id: 'domain errors', body: { id: 1, method: 'fail' }, answer: error(-32000, 'batcher is not running') },
     { id: 'bugs without their inside', body: { id: 1, method: 'crash' }, answer: error(-32603, 'internal error') },
-    { id: 'no method', body: { id: 1 }, answer: error(-32600, 'invalid request: method must be a string') },
-    { id: 'a bare value', body: '5', answer: error(-32600, 'invalid request: expected an object', null) },
-    { id: 'no JSON', body: '{', answer: error(-32700, 'parse error: the body is not JSON', null) },
-    { id: 'an empty batch', body: [], answer: error(-32600, 'invalid request: empty batch', null) },
+    { id: 'no method', body: { id: 1 }, answer: error(-32600, /\bmethod\b/) },
+    { id: 'a bare value', body: '5', answer: error(-32600, /./, null) },
+    { id: 'no JSON', body: '{', answer: error(-32700, /./, null) },
+    { id: 'an empty batch', body: [], answer: error(-32600, /\bbatch\b/, null) },
     {
       id: 'a batch with a notification and an error',
       body: [{ id: 1, method: 'echo' }, { method: 'echo' }, { id: 2, method: 'fail' }],
@@ -95,7 +99,7 @@ describe('createRpcDispatcher', () => {
     {
       id: 'a batch over the limit',
       body: [1, 2, 3, 4],
-      answer: error(-32600, 'invalid request: batch of 4 calls, at most 3 are allowed', null),
+      answer: error(-32600, /\b4\b.*\b3\b/, null),
     },
   ]
   it.each(cases)('answers $id', async ({ body, answer }) => {
@@ -199,7 +203,7 @@ describe('createRpcDispatcher', () => {
 
   it('refuses millions of nested arrays without parsing them', async () => {
     for (const body of [`[${'[],'.repeat(100_001)}1]`, `{"a":`.repeat(100_001)]) {
-      expect(await handle(body)).toEqual(error(-32600, 'invalid request: more than 100000 arrays and objects', null))
+      expect(await handle(body)).toEqual(error(-32600, /\b100000\b/, null))
     }
   })
 
@@ -226,7 +230,7 @@ describe('createRpcDispatcher', () => {
     const answerTo = async (body: string) => JSON.parse((await dispatcher.handle(body, context))?.join('') ?? '')
     expect(await answerTo(nested(199))).toMatchObject({ id: 7, result: null })
     expect(called).toHaveLength(1)
-    const error = { code: -32600, message: 'invalid request: arrays and objects nested more than 200 deep' }
+    const error = { code: -32600, message: expect.stringMatching(/\b200\b/) }
     for (const depth of [200, 40_000]) expect(await answerTo(nested(depth))).toMatchObject({ id: 7, error })
     expect(await answerTo(nested(40_000).replace('"id":7', '"id":1e400'))).toMatchObject({ id: null, error })
     expect(await answerTo(`[${nested(1)},${nested(40_000)}]`)).toMatchObject({ id: null, error })
@@ -302,7 +306,7 @@ describe('client and server over a real socket', async () => {
 
   it('refuses a wrong or missing token', async () => {
     const unauthorized = createRpcClient({ url: server.url, jwtSecret: new Uint8Array(32) })
-    await expect(unauthorized.request('echo', [])).rejects.toThrow('HTTP 401')
+    await expect(unauthorized.request('echo', [])).rejects.toMatchObject({ details: { status: 401 } })
     const anonymous = await fetch(server.url, {
       method: 'POST',
       body: '{}',
@@ -318,7 +322,7 @@ describe('client and server over a real socket', async () => {
   })
 
   it('limits the size of a body', async () => {
-    await expect(client.request('echo', ['x'.repeat(3000)])).rejects.toThrow('HTTP 413')
+    await expect(client.request('echo', ['x'.repeat(3000)])).rejects.toMatchObject({ details: { status: 413 } })
   })
 
   it('limits the time of a call', async () => {
@@ -383,9 +387,10 @@ describe('client and server over a real socket', async () => {
   })
 
   it('names the flag when the port is in use', async () => {
-    await expect(serveApp(app, '127.0.0.1', server.port, '--rpc.port')).rejects.toThrow(
-      `cannot listen on 127.0.0.1:${server.port} (--rpc.port): the port is in use by another program`,
-    )
+    await expect(serveApp(app, '127.0.0.1', server.port, '--rpc.port')).rejects.toMatchObject({
+      code: 'usage',
+      message: expect.stringMatching(new RegExp(`127\\.0\\.0\\.1:${server.port} .*--rpc\\.port`)),
+    })
   })
 })
 
@@ -394,8 +399,8 @@ describe('createRpcClient against a bad server', () => {
     const client = createRpcClient({ url: 'http://user:hunter2@127.0.0.1:1/api-key', timeoutMs: 1000 })
     const failure = await client.request('eth_chainId', []).catch((error: unknown) => error)
     expect(failure).toBeInstanceOf(RpcTransportError)
-    expect(String(failure)).toContain('eth_chainId: request to http://127.0.0.1:1 failed')
-    expect(String(failure)).not.toContain('hunter2')
+    expect(String(failure)).toMatch(/eth_chainId.* http:\/\/127\.0\.0\.1:1\b/)
+    expect(String(failure)).not.toMatch(/hunter2|api-key/)
     expect(redact('nonsense')).toBe('an invalid URL')
     await client.close()
   })

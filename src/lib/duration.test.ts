@@ -1,11 +1,12 @@
 import { expect, it } from 'vitest'
 import { durationMsIn, formatDuration, parseDurationMs } from './duration.ts'
+import { UsageError } from './errors.ts'
 
 it('durations are parsed and formatted as in Go', () => {
   expect(parseDurationMs('1h2m3.5s4ms')).toBe(3_723_504)
   expect(formatDuration(384_000)).toBe('384s')
   expect(formatDuration(600_000)).toBe('10m')
-  expect(() => parseDurationMs('-1s')).toThrow('expected a duration')
+  expect(() => parseDurationMs('-1s')).toThrow(UsageError)
 })
 
 it('a client must send a duration above 0, or none', () => {

@@ -35,21 +35,22 @@ it('reads members by type, and null as absent', () => {
 })
 
 it.each([
-  [() => new JsonObjectReader(null, 'answer'), 'answer: expected an object, got null'],
-  [() => asObject([], 'answer'), 'answer: expected an object, got a list'],
-  [() => asArray({}, 'answer'), 'answer: expected an array, got an object'],
-  [() => reader.object('absent'), 'answer.absent: missing'],
-  [() => reader.array('none'), 'answer.none: missing'],
-  [() => reader.object('text'), 'answer.text: expected an object, got "a"'],
-  [() => reader.array('inner'), 'answer.inner: expected an array, got an object'],
-  [() => reader.integer('text'), 'answer.text: expected a non-negative integer, got "a"'],
-  [() => reader.optionalString('count'), 'answer.count: expected text, got 3'],
-  [() => reader.optionalBoolean('list'), 'answer.list: expected true or false, got a list'],
-  [() => reader.hex('hash', 2), 'answer.hash: expected 2 bytes of hex with 0x prefix, got "0xAB"'],
-  [() => reader.bytes('text'), 'answer.text: expected hex with 0x prefix, got "a"'],
-  [() => reader.object('inner').bytes('data', 3), 'answer.inner.data: expected 3 bytes, got 2'],
-  [() => reader.object('inner').quantity('data2'), 'answer.inner.data2: missing'],
-  [() => reader.quantity('count'), 'answer.count: expected a hex quantity, got 3'],
-] as const)('names the member and its content: %s', (read, message) => {
+  [() => new JsonObjectReader(null, 'answer'), 'answer', 'null'],
+  [() => asObject([], 'answer'), 'answer', 'list'],
+  [() => asArray({}, 'answer'), 'answer', 'object'],
+  [() => reader.object('absent'), 'answer.absent', ''],
+  [() => reader.array('none'), 'answer.none', ''],
+  [() => reader.object('text'), 'answer.text', '"a"'],
+  [() => reader.array('inner'), 'answer.inner', 'object'],
+  [() => reader.integer('text'), 'answer.text', '"a"'],
+  [() => reader.optionalString('count'), 'answer.count', '3'],
+  [() => reader.optionalBoolean('list'), 'answer.list', 'list'],
+  [() => reader.hex('hash', 2), 'answer.hash', '2 .*"0xAB"'],
+  [() => reader.bytes('text'), 'answer.text', '"a"'],
+  [() => reader.object('inner').bytes('data', 3), 'answer.inner.data', '3 .*2'],
+  [() => reader.object('inner').quantity('data2'), 'answer.inner.data2', ''],
+  [() => reader.quantity('count'), 'answer.count', '3'],
+] as const)('names the member and its content: %s', (read, member, content) => {
+  const message = expect.stringMatching(new RegExp(`^${member}:.*${content}`))
   expect(read).toThrow(expect.objectContaining({ code: 'decode', message }))
 })

@@ -69,8 +69,12 @@ describe('loadJwtSecret', () => {
   it('names the file, but not its content', () => {
     const path = join(folder, 'short.txt')
     writeFileSync(path, 'beefbeef')
-    expect(() => loadJwtSecret(path, { create: true })).toThrow(`JWT secret file ${path} must hold 32 bytes of hex`)
-    expect(() => loadJwtSecret(path, { create: true })).not.toThrow('beefbeef')
-    expect(() => loadJwtSecret(join(folder, 'missing'), { create: false })).toThrow('cannot read JWT secret file')
+    const load = () => loadJwtSecret(path, { create: true })
+    expect(load).toThrow(expect.objectContaining({ code: 'usage', message: expect.stringContaining(path) }))
+    expect(load).not.toThrow('beefbeef')
+    const missing = join(folder, 'missing')
+    expect(() => loadJwtSecret(missing, { create: false })).toThrow(
+      expect.objectContaining({ code: 'usage', message: expect.stringContaining(missing) }),
+    )
   })
 })

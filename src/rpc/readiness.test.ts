@@ -36,27 +36,23 @@ const NO_PEERS = cause('no-peers', 'No peer is connected.', { stops: true, comma
 const BEHIND = cause('catching-up', 'It is catching up.')
 const NO_BATCHES = cause('batcher-stopped', 'The batch submitter is stopped.', { hurtsOthersOnly: true })
 
-it.each<[string, Parameters<typeof getReadiness>[0], string, string[]]>([
+it.each<[string, Parameters<typeof getReadiness>[0], string, RegExp[]]>([
   ['all is well', {}, 'healthy', []],
   ['the head is as old as it may be', { atS: 135, causes: [BEHIND] }, 'degraded', []],
-  [
-    'the head is older',
-    { atS: 136, causes: [BEHIND] },
-    'degraded',
-    ['The unsafe head 5 is 31 blocks behind the clock, more than 30.'],
-  ],
-  ['there is no head', { timestamp: 0 }, 'healthy', ['The node has no unsafe head yet.']],
-  ['no block is received', { causes: [NO_PEERS] }, 'stopped', ['No peer is connected.']],
+  ['the head is older', { atS: 136, causes: [BEHIND] }, 'degraded', [/\b5\b.*\b31\b.*\b30\b/]],
+  ['there is no head', { timestamp: 0 }, 'healthy', [/\bno unsafe head\b/]],
+  ['no block is received', { causes: [NO_PEERS] }, 'stopped', [/^No peer is connected\.$/]],
   ['only others suffer', { causes: [NO_BATCHES] }, 'degraded', []],
   [
     'much is missing',
     { atS: 999, causes: [NO_PEERS, NO_BATCHES] },
     'stopped',
-    ['No peer is connected.', 'The unsafe head 5 is 894 blocks behind the clock, more than 30.'],
+    [/^No peer is connected\.$/, /\b5\b.*\b894\b.*\b30\b/],
   ],
 ])('/readyz where %s', async (_where, given, state, reasons) => {
   expect(await getReadiness(given)).toMatchObject({
-    ...{ status: reasons.length === 0 ? 200 : 503, ready: reasons.length === 0, reasons },
+    ...{ status: reasons.length === 0 ? 200 : 503, ready: reasons.length === 0 },
+    reasons: reasons.map((reason) => expect.stringMatching(reason)),
     ...{ state, text: `It is ${state}.` },
     causes: (given?.causes ?? []).map(({ code, text, command }) => ({ code, text, command: command ?? null })),
   })

@@ -99,7 +99,7 @@ describe('rollup methods', () => {
   it('devium_testnetCommand has the testnet run a command, where the node is part of one', async () => {
     expect(await call('devium_testnetCommands')).toEqual({ result: null })
     expect(await call('devium_testnetCommand', [['heal']])).toMatchObject({
-      error: { message: 'no testnet is configured: start the node with --dashboard.testnet' },
+      error: { code: -32000, message: expect.stringContaining('--dashboard.testnet') },
     })
     const commands = [{ name: 'kill', words: 'PROGRAM', description: 'End a program' }]
     const run = async (words: readonly string[]) => {
@@ -423,7 +423,7 @@ describe('metrics', () => {
     )
     const body = `{"jsonrpc":"2.0","id":1,"method":"optimism_version","params":${deep}}`
     const answer = await dispatcher.handle(body, createCallContext({ timeoutMs: WAIT_LIMIT_MS }))
-    expect(answer?.join('')).toContain('too many arguments')
+    expect(answer?.join('')).toContain('-32602')
   })
 })
 
@@ -432,32 +432,32 @@ describe('parameter checks', () => {
     {
       method: 'devium_outputAtBlock',
       params: [],
-      message: 'missing value for required argument 0: block number should be a block number as hex text',
+      message: /\bargument 0\b.*\bblock number\b.*\bhex\b/,
     },
     {
       method: 'devium_outputAtBlock',
       params: [1],
-      message: 'invalid argument 0: block number: expected a hex quantity, got 1',
+      message: /\bargument 0\b.*\bblock number\b.*\b1$/,
     },
-    { method: 'devium_outputAtBlock', params: ['0x1', 2], message: 'too many arguments, want at most 1' },
-    { method: 'deviump2p_peers', params: ['yes'], message: 'invalid argument 0: connected should be true or false' },
-    { method: 'deviump2p_blockPeer', params: [''], message: 'invalid argument 0: peer id should be a peer id' },
-    { method: 'deviump2p_blockPeer', params: ['x'.repeat(5000)], message: 'invalid argument 0' },
-    { method: 'deviump2p_blockSubnet', params: [null], message: 'invalid argument 0: invalid CIDR address' },
-    { method: 'deviump2p_blockSubnet', params: [{ IP: 5 }], message: 'invalid argument 0' },
+    { method: 'devium_outputAtBlock', params: ['0x1', 2], message: /\b1$/ },
+    { method: 'deviump2p_peers', params: ['yes'], message: /\bargument 0\b.*\bconnected\b/ },
+    { method: 'deviump2p_blockPeer', params: [''], message: /\bargument 0\b.*\bpeer id\b/ },
+    { method: 'deviump2p_blockPeer', params: ['x'.repeat(5000)], message: /\bargument 0\b/ },
+    { method: 'deviump2p_blockSubnet', params: [null], message: /\bargument 0\b.*\bCIDR\b/ },
+    { method: 'deviump2p_blockSubnet', params: [{ IP: 5 }], message: /\bargument 0\b/ },
     {
       method: 'admin_startSequencer',
       params: ['0x12'],
-      message: 'invalid argument 0: unsafe head should be a block hash',
+      message: /\bargument 0\b.*\bunsafe head\b.*\bhash\b/,
     },
-    { method: 'admin_postUnsafePayload', params: [{}], message: 'invalid argument 0' },
-    { method: 'admin_setLogLevel', params: ['loud'], message: 'level should be one of trace' },
-    { method: 'devium_version', params: [1], message: 'too many arguments, want at most 0' },
+    { method: 'admin_postUnsafePayload', params: [{}], message: /\bargument 0\b/ },
+    { method: 'admin_setLogLevel', params: ['loud'], message: /\blevel\b.*\btrace\b/ },
+    { method: 'devium_version', params: [1], message: /\b0$/ },
   ]
   it.each(cases)('$method($params)', async ({ method, params, message }) => {
     const { error } = (await call(method, params)) as { error: { code: number; message: string } }
     expect(error.code).toBe(-32602)
-    expect(error.message).toContain(message)
+    expect(error.message).toMatch(message)
   })
 
   it('answer any JSON with a result or a considered error, never -32603', async () => {

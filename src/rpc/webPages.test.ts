@@ -63,7 +63,7 @@ describe('a web page of another origin', () => {
         changing.map((name) => ({
           jsonrpc: '2.0',
           id: 1,
-          error: { code: -32000, message: `web pages of ${origin} may not call ${name} here` },
+          error: { code: -32000, message: expect.stringMatching(new RegExp(`${origin} .*${name} `)) },
         })),
       )
     }
@@ -73,7 +73,7 @@ describe('a web page of another origin', () => {
   it('gets no answer by a host name that resolves to this machine', async () => {
     const { post } = await serve()
     const answer = await post({ host: 'evil.example:9545', origin: 'http://evil.example:9545' }, call('opp2p_self'))
-    expect(answer).toMatchObject({ status: 403, text: 'invalid host specified' })
+    expect(answer).toMatchObject({ status: 403 })
   })
 
   it('can send nothing that browsers send without a preflight', async () => {

@@ -97,7 +97,7 @@ describe('KZG in another process', () => {
     const [blob] = blobs
     await expect(lasting.commitments([...blobs, bad])).rejects.toMatchObject({
       code: 'kzg-bad-input',
-      message: "KZG commitments: blob 5: field element 0 is not below the field's order",
+      message: expect.stringMatching(/\bcommitments\b.*\bblob 5\b.*\belement 0\b/),
     })
     if (blob === undefined) throw new Error('no recorded blob')
     await expect(lasting.blobProofs([blob], [])).rejects.toMatchObject({ code: 'kzg-bad-input' })
@@ -128,8 +128,8 @@ describe('stopping the program', () => {
     await expect(kzg.commitments([order('tell')])).rejects.toThrow('pid')
     const hanging = kzg.commitments([order('hang')])
     stop.abort()
-    await expect(hanging).rejects.toMatchObject({ code: 'kzg-process-failed', message: 'KZG: the program is stopping' })
-    await expect(kzg.commitments([order('tell')])).rejects.toThrow('the program is stopping')
+    await expect(hanging).rejects.toMatchObject({ code: 'kzg-process-failed' })
+    await expect(kzg.commitments([order('tell')])).rejects.toMatchObject({ code: 'kzg-process-failed' })
     kzg.start()
     await kzg.close()
     expect(starts).toBe(1)
@@ -165,7 +165,7 @@ describe('a failing process', () => {
     const kzg = startKzg({ startChild: start(new URL('./absent.ts', import.meta.url)) })
     await expect(kzg.commitments([order('tell')])).rejects.toMatchObject({
       code: 'kzg-process-failed',
-      message: expect.stringContaining('ended with code 1'),
+      message: expect.stringMatching(/\bcode 1\b/),
     })
   })
 
@@ -181,7 +181,10 @@ describe('a failing process', () => {
     await clock.advance(29_000)
     expect(await Promise.race([hanging.catch(() => 'failed'), nextTurn().then(() => 'waiting')])).toBe('waiting')
     await clock.advance(1_000)
-    await expect(hanging).rejects.toMatchObject({ code: 'kzg-timed-out', message: 'KZG: no answer in 30000 ms' })
+    await expect(hanging).rejects.toMatchObject({
+      code: 'kzg-timed-out',
+      message: expect.stringMatching(/\b30000 ms\b/),
+    })
     await expect(kzg.commitments([order('tell')])).rejects.toThrow('pid')
   })
 })
