@@ -13,10 +13,9 @@ import { type ChainParameters, L2_GAS_LIMIT } from '../chainParameters.ts'
 import type { ArtifactStore } from '../contracts/artifact.ts'
 import type { ForkTimes } from '../forks.ts'
 import type { L1Addresses } from '../l1/contracts.ts'
-import { type GenesisFile, genesisBlockHash } from './genesisBlock.ts'
+import type { GenesisAlloc, GenesisFile } from './genesisFile.ts'
 import { predeployAlloc } from './predeploys.ts'
 import { BEACON_ROOTS_SENDER, readPreinstalls } from './preinstalls.ts'
-import type { GenesisAlloc } from './stateRoot.ts'
 
 /** OP Mainnet's base fee parameters: denominator 250 since Canyon, 50 before, and elasticity 6. */
 export const EIP1559 = { elasticity: 6, denominator: 50, denominatorCanyon: 250 } as const
@@ -76,7 +75,9 @@ export async function buildL2Genesis(
     blobGasUsed: '0x0',
     alloc: await upgraded(alloc, config, parameters),
   }
-  return { file, hash: genesisBlockHash(file, { isIsthmus: isActive('isthmus') }) }
+  // Imported on demand, because the execution client's modules are slow to load.
+  const { readGenesis } = await import('../../src/execution/config/genesis.ts')
+  return { file, hash: readGenesis(file).header.hash }
 }
 
 async function upgraded(
@@ -86,7 +87,6 @@ async function upgraded(
 ): Promise<GenesisAlloc> {
   const deposits = UPGRADES.filter((fork) => isForkActive({ forks }, fork, genesisTime)).flatMap(upgradeDepositsOf)
   if (deposits.length === 0) return alloc
-  // Imported on demand, because the EVM is slow to load.
   const { upgradedAlloc } = await import('./upgradedAlloc.ts')
   return upgradedAlloc(alloc, deposits, { chainConfig, timestamp: genesisTime })
 }

@@ -6,7 +6,7 @@ import { roles } from '../accounts.ts'
 import type { ChainParameters } from '../chainParameters.ts'
 import { type ArtifactStore, fillImmutables } from '../contracts/artifact.ts'
 import type { L1Addresses } from '../l1/contracts.ts'
-import type { GenesisAlloc } from './stateRoot.ts'
+import type { GenesisAlloc } from './genesisFile.ts'
 
 /** Low 16 bits of the address (0x4200…) of every predeploy with an implementation behind its proxy. */
 export const PREDEPLOYS = {

@@ -64,10 +64,20 @@ interface Allocation {
 }
 
 function allocate(alloc: unknown, startProgress: StartProgress): Allocation {
+  const world = new WorldState(new StateDatabase({ store: NO_STATE }).at(NO_STATE), EMPTY_TRIE_ROOT)
+  putAccounts(world, alloc, startProgress)
+  // The two passes have different speeds.
+  const hashing = startProgress({ what: 'Hashing the genesis state', unit: 'accounts' })
+  const changes = world.commit((done, total) => hashing.advance(done, { total }))
+  hashing.end()
+  return { changes, messagePasserStorageRoot: world.storageRoot(MESSAGE_PASSER_ADDRESS) }
+}
+
+/** Puts the accounts of a genesis file's `alloc` into an empty state. */
+export function putAccounts(world: WorldState, alloc: unknown, startProgress = silently): void {
   if (!isObject(alloc)) {
     throw new UsageError('genesis.json: alloc: expected an object of accounts')
   }
-  const world = new WorldState(new StateDatabase({ store: NO_STATE }).at(NO_STATE), EMPTY_TRIE_ROOT)
   const accounts = Object.entries(alloc)
   const reading = startProgress({ what: 'Reading the genesis state', unit: 'accounts' })
   for (const [index, [key, value]] of accounts.entries()) {
@@ -86,11 +96,6 @@ function allocate(alloc: unknown, startProgress: StartProgress): Allocation {
       if (value.length > 0) world.putStorage(address, paddedWord(slot, `${path}.storage`), value)
     }
   }
-  // The two passes have different speeds.
-  const hashing = startProgress({ what: 'Hashing the genesis state', unit: 'accounts' })
-  const changes = world.commit((done, total) => hashing.advance(done, { total }))
-  hashing.end()
-  return { changes, messagePasserStorageRoot: world.storageRoot(MESSAGE_PASSER_ADDRESS) }
 }
 
 /** Like geth, accepts slots and values without leading zeros. */
