@@ -1,5 +1,5 @@
 import { UsageError } from '../src/lib/errors.ts'
-import { nearMiss } from '../src/lib/nearest.ts'
+import { unknownName } from '../src/lib/nearest.ts'
 import { FORKS, type Fork } from '../src/rollup/protocol/index.ts'
 
 /**
@@ -27,10 +27,8 @@ export interface ForkActivation {
 /** Throws UsageError with the nearest name. */
 export function parseFork(text: string): TestnetFork {
   const fork = TESTNET_FORKS.find((known) => known === text.toLowerCase())
-  if (fork !== undefined) return fork
-  const meant = nearMiss(text, TESTNET_FORKS)
-  const hint = meant === undefined ? ': known are' : `, did you mean ${meant}? Known are`
-  throw new UsageError(`unknown fork "${text}"${hint} ${TESTNET_FORKS.join(', ')}`)
+  if (fork === undefined) throw new UsageError(unknownName('fork', text, TESTNET_FORKS))
+  return fork
 }
 
 /** `isthmus:30,jovian:60`, in any order. Throws UsageError. */

@@ -14,6 +14,13 @@ export function nearMiss(text: string, candidates: readonly string[]): string | 
   return least <= text.length / 3 ? candidates[distances.indexOf(least)] : undefined
 }
 
+/** `unknown fork "kasrt", did you mean karst? Known are …`. */
+export function unknownName(what: string, text: string, known: readonly string[]): string {
+  const meant = nearMiss(text, known)
+  const hint = meant === undefined ? ': known are' : `, did you mean ${meant}? Known are`
+  return `unknown ${what} "${text}"${hint} ${known.join(', ')}`
+}
+
 /** Number of insertions, deletions and replacements that turn `from` into a text that begins or ends like `to`. */
 function distanceOf(from: string, to: string): number {
   // A letter that only the candidate has costs half a point, so that "op" finds op-mainnet before other short names.

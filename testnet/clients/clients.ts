@@ -1,7 +1,7 @@
 import { existsSync } from 'node:fs'
 import { resolve } from 'node:path'
 import { UsageError } from '../../src/lib/errors.ts'
-import { nearMiss } from '../../src/lib/nearest.ts'
+import { unknownName } from '../../src/lib/nearest.ts'
 import { FORKS, type Fork } from '../../src/rollup/protocol/index.ts'
 
 /** Third-party rollup nodes and execution clients that can replace ours in a node. */
@@ -42,10 +42,8 @@ export function parseClients(text: string): ClientChoice[] {
       const [, node = '', name = '', path = ''] = /^([^=]+)=([^:]+):(.+)$/.exec(part) ?? []
       if (path === '') throw new UsageError(`expected NODE=op-node:PATH, not "${part}"`)
       const client = KNOWN.find((known) => known === name)
-      if (client !== undefined) return { node, client, path: resolve(path) }
-      const meant = nearMiss(name, KNOWN)
-      const hint = meant === undefined ? '' : `, did you mean ${meant}?`
-      throw new UsageError(`unknown client "${name}"${hint} Known are ${KNOWN.join(', ')}`)
+      if (client === undefined) throw new UsageError(unknownName('client', name, KNOWN))
+      return { node, client, path: resolve(path) }
     })
 }
 

@@ -126,8 +126,8 @@ it('stops and starts the programs that a word names, and reports where the effec
 })
 
 it.each([
-  ['kil l1', 'unknown command "kil": did you mean kill?'],
-  ['explode', /^unknown command "explode": expected one of kill, stop, /],
+  ['kil l1', 'unknown command "kil", did you mean kill? Known are kill, stop, '],
+  ['explode', /^unknown command "explode": known are kill, stop, /],
   ['kill', /^kill: expected "kill PROGRAM" \(.*NODE\/geth.*\), got "kill"$/],
   ['kill l1 batcher', /got "kill l1 batcher"$/],
   ['stop verifier2', /there is no program "verifier2": expected .* of sequencer, verifier1; or l1, or batcher/],

@@ -2,10 +2,9 @@ import {
   type CommandResult,
   TESTNET_COMMANDS,
   type TestnetCommandName,
-  type TestnetCommandSpec,
 } from '../../src/cli/operator/testnet/commandTable.ts'
 import { UsageError } from '../../src/lib/errors.ts'
-import { nearMiss } from '../../src/lib/nearest.ts'
+import { unknownName } from '../../src/lib/nearest.ts'
 import type { Emit } from '../runner/events.ts'
 import type { CommandedTestnet, CommandOutcome } from './commandedTestnet.ts'
 import { sendHostile } from './hostileCommand.ts'
@@ -20,7 +19,7 @@ type Handler = (testnet: CommandedTestnet, words: readonly string[]) => Promise<
 /** Runs one command line, already split. Throws UsageError if the words are wrong or the command cannot run now. */
 export type RunCommand = (words: readonly string[]) => Promise<CommandResult>
 
-const BY_NAME: Readonly<Record<TestnetCommandName, Handler>> = {
+const HANDLERS: Readonly<Record<TestnetCommandName, Handler>> = {
   kill: killProgram,
   stop: stopProgram,
   pause: pauseProgram,
@@ -41,9 +40,6 @@ const BY_NAME: Readonly<Record<TestnetCommandName, Handler>> = {
   restore: restoreSnapshot,
   export: exportNetwork,
 }
-const HANDLERS: ReadonlyMap<string, Handler> = new Map(Object.entries(BY_NAME))
-
-const SPECS: readonly TestnetCommandSpec[] = TESTNET_COMMANDS
 
 /** Runs commands one at a time, in the order of arrival, whatever their source. No command runs before the testnet is ready. */
 export function createCommands(testnet: CommandedTestnet, emit: Emit, ready: Promise<void>): RunCommand {
@@ -67,18 +63,15 @@ export function wordsOf(line: string): string[] {
 }
 
 function readCommand([name = '', ...given]: readonly string[]): { handler: Handler; given: string[] } {
-  const spec = SPECS.find((known) => known.name === name)
-  const handler = HANDLERS.get(name)
-  if (spec === undefined || handler === undefined) {
-    const names = SPECS.map((known) => known.name)
-    const meant = nearMiss(name, names)
-    const hint = meant === undefined ? `expected one of ${names.join(', ')}` : `did you mean ${meant}?`
-    throw new UsageError(`unknown command "${name}": ${hint}`)
+  const spec = TESTNET_COMMANDS.find((known) => known.name === name)
+  if (spec === undefined) {
+    const names = TESTNET_COMMANDS.map((known) => known.name)
+    throw new UsageError(unknownName('command', name, names))
   }
   const { count, words, description } = spec
   if (count.most === 0 && given.length > 0) throw new UsageError(`${name} takes no words, got "${given.join(' ')}"`)
   if (given.length < count.least || given.length > count.most) {
     throw new UsageError(`${name}: expected "${name} ${words}" (${description}), got "${[name, ...given].join(' ')}"`)
   }
-  return { handler, given }
+  return { handler: HANDLERS[spec.name], given }
 }

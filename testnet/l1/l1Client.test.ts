@@ -20,7 +20,7 @@ describe('the L1 of a testnet', () => {
   it.each([
     ['amsterdam', 'expected <fork>:<seconds>, for example amsterdam:60, not "amsterdam"'],
     ['amsterdam:-1', 'expected <fork>:<seconds>'],
-    ['amsterdan:9', 'unknown fork of L1 "amsterdan", did you mean amsterdam? known are amsterdam'],
+    ['amsterdan:9', 'unknown fork of L1 "amsterdan", did you mean amsterdam? Known are amsterdam'],
     ['jovian:9', 'unknown fork of L1 "jovian": known are amsterdam'],
     ['amsterdam:0', 'amsterdam:0: the first L1 block comes before amsterdam, give at least 1'],
     ['amsterdam:5,amsterdam:9', 'amsterdam is given twice'],

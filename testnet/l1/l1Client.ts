@@ -1,6 +1,6 @@
 import { resolve } from 'node:path'
 import { UsageError } from '../../src/lib/errors.ts'
-import { nearMiss } from '../../src/lib/nearest.ts'
+import { unknownName } from '../../src/lib/nearest.ts'
 import type { L1Parameters } from '../chainParameters.ts'
 import { parseActivations } from '../forks.ts'
 
@@ -42,10 +42,8 @@ export function parseL1ForkActivations(text: string): L1ForkActivation[] {
 
 function parseL1Fork(name: string): L1Fork {
   const fork = L1_FORKS.find((known) => known === name.toLowerCase())
-  if (fork !== undefined) return fork
-  const meant = nearMiss(name, L1_FORKS)
-  const hint = meant === undefined ? ':' : `, did you mean ${meant}?`
-  throw new UsageError(`unknown fork of L1 "${name}"${hint} known are ${L1_FORKS.join(', ')}`)
+  if (fork === undefined) throw new UsageError(unknownName('fork of L1', name, L1_FORKS))
+  return fork
 }
 
 /** Throws UsageError if Anvil cannot do what is requested. */

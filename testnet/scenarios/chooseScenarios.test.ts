@@ -28,8 +28,8 @@ it('finds shipped scenarios, and scenarios in files', async () => {
 })
 
 it('reports the error in a name or a file', async () => {
-  await expect(chooseScenarios(['partitoin'])).rejects.toThrow('none named "partitoin": did you mean partition?')
-  await expect(chooseScenarios(['chaos'])).rejects.toThrow(/expected one of partition, .*, or a file$/)
+  await expect(chooseScenarios(['partitoin'])).rejects.toThrow('unknown scenario "partitoin", did you mean partition?')
+  await expect(chooseScenarios(['chaos'])).rejects.toThrow(/known are partition, .*; or a file$/)
   await expect(chooseScenarios(['./nothing.ts'])).rejects.toThrow(/--scenario \.\/nothing\.ts: Cannot find module/)
   await expect(chooseScenarios([file('export default { about: "No steps." }')])).rejects.toThrow(
     /its default export is no scenario: .*expected a function/s,

@@ -2,7 +2,7 @@ import { resolve } from 'node:path'
 import { pathToFileURL } from 'node:url'
 import { z } from 'zod'
 import { describeError, UsageError } from '../../src/lib/errors.ts'
-import { nearMiss } from '../../src/lib/nearest.ts'
+import { unknownName } from '../../src/lib/nearest.ts'
 import { type TestnetOptions, testnetFlags } from '../flags.ts'
 import type { Scenario, ScenarioFlags } from './scenario.ts'
 import { SCENARIOS } from './shipped/index.ts'
@@ -24,10 +24,7 @@ export async function chooseScenarios(named: readonly string[]): Promise<NamedSc
 
 async function scenarioIn(file: string): Promise<Scenario> {
   if (!/[./]/.test(file)) {
-    const names = Object.keys(SCENARIOS)
-    const meant = nearMiss(file, names)
-    const hint = meant === undefined ? `expected one of ${names.join(', ')}, or a file` : `did you mean ${meant}?`
-    throw new UsageError(`--scenario: there is none named "${file}": ${hint}`)
+    throw new UsageError(`--scenario: ${unknownName('scenario', file, Object.keys(SCENARIOS))}; or a file`)
   }
   try {
     const { default: scenario }: { default?: unknown } = await import(pathToFileURL(resolve(file)).href)
