@@ -2,13 +2,13 @@ import { HOSTILE_KINDS } from '../../src/cli/operator/testnet/hostileKinds.ts'
 import { UsageError } from '../../src/lib/errors.ts'
 import { countOf } from '../../src/lib/phrases.ts'
 import type { CommandedTestnet, CommandOutcome } from './commandedTestnet.ts'
-import { sequencerRpc } from './sequencerLookup.ts'
+import { nodeNamed, sequencerRpc } from './nodeLookup.ts'
 
 const KINDS: readonly string[] = HOSTILE_KINDS
 
 /** `hostile KIND [NODE]`, `hostile off`. */
 export async function sendHostile(testnet: CommandedTestnet, words: readonly string[]): Promise<CommandOutcome> {
-  const { hostile, endpoints } = testnet
+  const { hostile } = testnet
   const [kind = '', name] = words
   if (kind === 'off' && name === undefined) {
     const ended = await hostile.end()
@@ -19,11 +19,7 @@ export async function sendHostile(testnet: CommandedTestnet, words: readonly str
     }
   }
   if (!KINDS.includes(kind)) throw new UsageError(`hostile: expected off, or one of ${KINDS.join(', ')}; got "${kind}"`)
-  const node = endpoints.nodes.find((one) => one.name === (name ?? testnet.sequencer))
-  if (node === undefined) {
-    const names = endpoints.nodes.map((one) => one.name).join(', ')
-    throw new UsageError(`there is no node "${name}": expected one of ${names}`)
-  }
+  const node = nodeNamed(testnet, name ?? testnet.sequencer)
   if (!hostile.start(kind, node)) throw new UsageError(`hostile: ${kind} at ${node.name} is running already`)
   return {
     did: `A hostile peer attacks ${node.name} with ${kind}. It returns with a new identity whenever it is dropped.`,

@@ -2,7 +2,7 @@ import { UsageError } from '../../src/lib/errors.ts'
 import { countOf, gweiText } from '../../src/lib/phrases.ts'
 import { BLOB_MODES, type BlobMode } from '../l1/beaconService.ts'
 import type { CommandedTestnet, CommandOutcome } from './commandedTestnet.ts'
-import { sequencerRpc } from './sequencerLookup.ts'
+import { sequencerRpc } from './nodeLookup.ts'
 
 /** `reorg N`. Finalized blocks stay, because L2 never reverts what they hold. */
 export async function reorg(testnet: CommandedTestnet, [text = '']: readonly string[]): Promise<CommandOutcome> {

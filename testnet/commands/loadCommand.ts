@@ -2,7 +2,7 @@ import { UsageError } from '../../src/lib/errors.ts'
 import { countOf } from '../../src/lib/phrases.ts'
 import { LOADS, type LoadKind } from '../load/transactionLoad.ts'
 import type { CommandedTestnet, CommandOutcome } from './commandedTestnet.ts'
-import { sequencerOf } from './sequencerLookup.ts'
+import { sequencerOf } from './nodeLookup.ts'
 
 /** Limited because the runner's process signs the transactions. */
 const MAX_PER_SECOND = 1_000

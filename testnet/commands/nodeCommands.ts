@@ -1,10 +1,10 @@
 import { UsageError } from '../../src/lib/errors.ts'
 import type { CommandedTestnet, CommandOutcome } from './commandedTestnet.ts'
-import { sequencerOf, sequencerRpc } from './sequencerLookup.ts'
+import { nodeNamed, sequencerRpc } from './nodeLookup.ts'
 
 export async function addNode(testnet: CommandedTestnet): Promise<CommandOutcome> {
   const name = await testnet.addNode()
-  const rpc = testnet.endpoints.nodes.find((node) => node.name === name)?.rollupRpc
+  const { rollupRpc: rpc } = nodeNamed(testnet, name)
   return {
     did: `${name} runs at ${rpc}.`,
     lookAt: `It derives the chain and finds peers: npx devium watch --rpc ${rpc}`,
@@ -12,12 +12,8 @@ export async function addNode(testnet: CommandedTestnet): Promise<CommandOutcome
 }
 
 export async function removeNode(testnet: CommandedTestnet, [name = '']: readonly string[]): Promise<CommandOutcome> {
-  const nodes = testnet.endpoints.nodes.map((node) => node.name)
-  if (!nodes.includes(name))
-    throw new UsageError(
-      `there is no node "${name}": expected one of ${nodes.filter((one) => one !== testnet.sequencer).join(', ')}`,
-    )
-  if (name === sequencerOf(testnet).name) throw new UsageError(`${name} makes the blocks: stop it instead`)
+  if (name === testnet.sequencer) throw new UsageError(`${name} makes the blocks: stop it instead`)
+  nodeNamed(testnet, name, testnet.sequencer)
   await testnet.removeNode(name)
   return {
     did: `${name} ended and left the testnet. Its data stay in the directory.`,
@@ -29,11 +25,10 @@ export async function moveSequencer(
   testnet: CommandedTestnet,
   [action, name = '']: readonly string[],
 ): Promise<CommandOutcome> {
-  const others = testnet.endpoints.nodes.map((node) => node.name).filter((one) => one !== testnet.sequencer)
   if (action !== 'move') throw new UsageError(`sequencer: expected "sequencer move NODE", got "sequencer ${action}"`)
   if (name === testnet.sequencer) throw new UsageError(`${name} is the sequencer already`)
-  if (!others.includes(name)) throw new UsageError(`there is no node "${name}": expected one of ${others.join(', ')}`)
   const before = testnet.sequencer
+  nodeNamed(testnet, name, before)
   await testnet.moveSequencer(name)
   return {
     did: `${name} is the sequencer now, and ${before} is a verifier. The batch submitter reads from ${name}.`,

@@ -5,7 +5,7 @@ import type { NodeEndpoints } from '../runner/events.ts'
 import { L1_PROGRAM } from '../runner/l1.ts'
 import { BATCHER_PROGRAM, gethProgram, nodeProgram } from '../runner/programs.ts'
 import type { CommandedTestnet, CommandOutcome } from './commandedTestnet.ts'
-import { sequencerOf } from './sequencerLookup.ts'
+import { sequencerOf } from './nodeLookup.ts'
 
 export async function killProgram(
   testnet: CommandedTestnet,

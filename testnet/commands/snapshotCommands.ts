@@ -2,7 +2,7 @@ import { formatDuration } from '../../src/lib/duration.ts'
 import { UsageError } from '../../src/lib/errors.ts'
 import { L1_PROGRAM } from '../runner/l1.ts'
 import type { CommandedTestnet, CommandOutcome } from './commandedTestnet.ts'
-import { sequencerRpc } from './sequencerLookup.ts'
+import { sequencerRpc } from './nodeLookup.ts'
 
 /** `snapshot NAME`. */
 export async function takeSnapshot(testnet: CommandedTestnet, [name = '']: readonly string[]): Promise<CommandOutcome> {
