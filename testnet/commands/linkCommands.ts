@@ -2,11 +2,10 @@ import { setTimeout as delay } from 'node:timers/promises'
 import { parseDurationMs } from '../../src/lib/duration.ts'
 import { DeviumError, UsageError } from '../../src/lib/errors.ts'
 import { countOf, listOf } from '../../src/lib/phrases.ts'
-import type { PeerLinks } from '../links/peerLinks.ts'
+import type { Pair } from '../links/peerLinks.ts'
 import type { LinkQuality } from '../links/tcpProxy.ts'
 import type { CommandedTestnet, CommandOutcome } from './commandedTestnet.ts'
-
-type Pair = [earlier: string, later: string]
+import { nodeNamed } from './nodeLookup.ts'
 
 /** Poll interval for nodes whose connections were just cut. */
 const POLL_MS = 50
@@ -21,7 +20,7 @@ export async function partition(testnet: CommandedTestnet, words: readonly strin
     .split('|')
     .map((side) => side.split(',').filter((name) => name !== ''))
     .filter((side) => side.length > 0)
-  for (const name of named.flat()) checkNode(links, name)
+  for (const name of named.flat()) nodeNamed(testnet, name)
   const twice = named.flat().find((name, index, all) => all.indexOf(name) !== index)
   if (twice !== undefined) throw new UsageError(`partition: ${twice} is on two sides`)
   const others = names.filter((name) => !named.flat().includes(name))
@@ -33,7 +32,7 @@ export async function partition(testnet: CommandedTestnet, words: readonly strin
   const chains = sides.flatMap((side) => side.slice(1).map((name, index): Pair => [side[index] ?? '', name]))
   const within = before.filter(([one, other]) => !links.areParted(one, other))
   await joinPairs(testnet, [...within, ...chains])
-  await joinFreed(testnet, freed)
+  await dialAgain(testnet, freed)
   const away = sides.find((side) => !side.includes(names[0] ?? ''))?.[0]
   return {
     did: `The network is partitioned: ${sides.map(listOf).join(' | ')}.`,
@@ -49,7 +48,7 @@ export async function changeLink(
   const { links } = testnet
   const quality = parseQuality(settings.join(','))
   const before = await connectedPairs(testnet)
-  const chosen = which === 'all' ? before.filter((pair) => !isRound(testnet, pair)) : [pairOf(links, which)]
+  const chosen = which === 'all' ? before.filter((pair) => !isRound(testnet, pair)) : [pairOf(testnet, which)]
   const round = chosen.find((pair) => isRound(testnet, pair))
   if (round !== undefined) {
     const other = round.find((name) => hasOtherClient(testnet, name))
@@ -73,10 +72,7 @@ export async function heal(testnet: CommandedTestnet): Promise<CommandOutcome> {
   if (!links.isFaulty()) throw new UsageError('heal: no link is cut or slow')
   links.heal()
   const freed = await testnet.blocks.set([])
-  const joined = links.joinedPairs()
-  // A stopped node is skipped: it dials its peers when it starts.
-  await Promise.allSettled(joined.map(([one, other]) => testnet.connect(other, one, links.pairPort(one, other))))
-  await joinFreed(testnet, freed)
+  await dialAgain(testnet, [...links.joinedPairs(), ...freed])
   return {
     did: 'All peer links work again.',
     lookAt: `Nodes dial each other within five seconds, and their heads agree: npx devium watch --rpc ${rpcOf(testnet, links.names()[0])}`,
@@ -92,8 +88,7 @@ async function connectedPairs(testnet: CommandedTestnet): Promise<Pair[]> {
     for (const peer of await testnet.peersOf(name).catch(() => [])) {
       const other = nameOf.get(peer)
       if (other === undefined || other === name) continue
-      const [first = '', second = ''] = links.key(name, other).split('-')
-      pairs.set(`${first}-${second}`, [first, second])
+      pairs.set(links.key(name, other), links.pair(name, other))
     }
   }
   return [...pairs.values()]
@@ -134,15 +129,18 @@ function hasOtherClient({ endpoints }: CommandedTestnet, name: string): boolean 
   return endpoints.nodes.find((node) => node.name === name)?.clients?.rollup !== undefined
 }
 
-/** Reconnects freed pairs at once: third-party rollup nodes redial only after a minute. */
-async function joinFreed(testnet: CommandedTestnet, pairs: readonly Pair[]): Promise<void> {
+/**
+ * Reconnects pairs at once: third-party rollup nodes redial only after a minute. A stopped node is skipped, because it dials its
+ * peers when it starts.
+ */
+async function dialAgain(testnet: CommandedTestnet, pairs: readonly Pair[]): Promise<void> {
   const { links } = testnet
   const known = pairs.filter(([one, other]) => links.hasPair(one, other))
   await Promise.allSettled(known.map(([one, other]) => testnet.connect(other, one, links.pairPort(one, other))))
 }
 
 async function untilParted(testnet: CommandedTestnet, node: string, other: string): Promise<void> {
-  const peerId = testnet.endpoints.nodes.find(({ name }) => name === other)?.peerId ?? ''
+  const { peerId } = nodeNamed(testnet, other)
   const deadline = performance.now() + CUT_TIMEOUT_MS
   while ((await testnet.peersOf(node)).includes(peerId)) {
     if (performance.now() > deadline) throw new DeviumError('link', `${node} does not lose ${other}`)
@@ -150,19 +148,13 @@ async function untilParted(testnet: CommandedTestnet, node: string, other: strin
   }
 }
 
-function checkNode(links: PeerLinks, name: string): void {
-  const names = links.names()
-  if (!names.includes(name)) throw new UsageError(`there is no node "${name}": expected one of ${names.join(', ')}`)
-}
-
-function pairOf(links: PeerLinks, text: string): Pair {
+function pairOf(testnet: CommandedTestnet, text: string): Pair {
   const [one = '', other, ...more] = text.split('-')
   if (other === undefined || more.length > 0 || one === other) {
     throw new UsageError(`link: expected two nodes, such as sequencer-verifier1, or all; got "${text}"`)
   }
-  for (const name of [one, other]) checkNode(links, name)
-  const [first = '', second = ''] = links.key(one, other).split('-')
-  return [first, second]
+  for (const name of [one, other]) nodeNamed(testnet, name)
+  return testnet.links.pair(one, other)
 }
 
 const RATE = /^(\d+(?:\.\d+)?)(B|kB|MB)$/

@@ -1,7 +1,6 @@
 import type { Endpoints } from '../runner/events.ts'
 import type { NodeClients } from '../runner/nodeClients.ts'
-
-type Pair = [one: string, other: string]
+import type { Pair } from './peerLinks.ts'
 
 /**
  * Pairs of nodes that block each other by RPC. Third-party rollup nodes announce their real listening port, so peers can connect

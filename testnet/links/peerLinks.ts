@@ -1,4 +1,3 @@
-import { SequencerEntrance } from './sequencerEntrance.ts'
 import { type LinkQuality, startTcpProxy, type TcpProxy } from './tcpProxy.ts'
 
 export interface LinkedNode {
@@ -9,8 +8,7 @@ export interface LinkedNode {
   ethPort?: number
 }
 
-/** Faulty links by key. */
-type Faults = ReadonlyMap<string, LinkQuality>
+export type Pair = [earlier: string, later: string]
 
 const WHOLE: LinkQuality = { delayMs: 0 }
 
@@ -20,8 +18,9 @@ const WHOLE: LinkQuality = { delayMs: 0 }
  * a fault is active, so that no connection avoids its link.
  */
 export class PeerLinks {
-  /** The proxy for transactions. They are not peer traffic, but also go between nodes. */
-  readonly entrance: SequencerEntrance
+  /** The proxy for transactions to the sequencer. They are not peer traffic, but also go between nodes. */
+  private readonly entrance: TcpProxy
+  private readonly entranceTarget: { port: number }
   private readonly host: string
   private readonly nodes: LinkedNode[] = []
   private readonly doors = new Map<string, TcpProxy>()
@@ -29,21 +28,32 @@ export class PeerLinks {
   /** Pairs that nodes do not dial by themselves. */
   private readonly joined = new Set<string>()
   private sides: readonly (readonly string[])[] = []
-  private faults: Faults = new Map()
+  /** Faulty links by key. */
+  private readonly faults = new Map<string, LinkQuality>()
 
-  private constructor(host: string, entrance: SequencerEntrance) {
+  private constructor(host: string, entrance: TcpProxy, entranceTarget: { port: number }) {
     this.host = host
     this.entrance = entrance
+    this.entranceTarget = entranceTarget
   }
 
   static async open(nodes: readonly LinkedNode[], host: string): Promise<PeerLinks> {
-    const links = new PeerLinks(host, await SequencerEntrance.open(nodes[0]?.ethPort ?? 0, host))
+    const target = { port: nodes[0]?.ethPort ?? 0 }
+    const links = new PeerLinks(host, await startTcpProxy(() => target.port, { host }), target)
     for (const node of nodes) await links.add(node)
     return links
   }
 
   get entrancePort(): number {
     return this.entrance.port
+  }
+
+  /** Leads transactions to another execution client. */
+  moveEntrance(ethPort: number): void {
+    this.entranceTarget.port = ethPort
+    // Clients keep their connections, which lead to the old sequencer.
+    this.entrance.cut()
+    this.entrance.allow()
   }
 
   /** The nodes in order. The later node of a pair dials. */
@@ -100,15 +110,18 @@ export class PeerLinks {
     return await this.openPair(one, other)
   }
 
-  /** Each with the earlier node first. */
-  joinedPairs(): [earlier: string, later: string][] {
-    return [...this.joined].map((key) => partsOf(key))
+  joinedPairs(): Pair[] {
+    return [...this.joined].map(partsOf)
   }
 
   /** Whether the later node dials the earlier by itself. */
   isKept(one: string, other: string): boolean {
     const key = this.key(one, other)
     return this.pairs.has(key) && !this.joined.has(key)
+  }
+
+  pair(one: string, other: string): Pair {
+    return partsOf(this.key(one, other))
   }
 
   /** `sequencer-verifier1`: the earlier node first. */
@@ -130,16 +143,14 @@ export class PeerLinks {
 
   /** Sets the fault of one link; undefined removes the fault. */
   set(one: string, other: string, quality: LinkQuality | undefined): void {
-    const faults = new Map(this.faults)
-    if (quality === undefined) faults.delete(this.key(one, other))
-    else faults.set(this.key(one, other), quality)
-    this.faults = faults
+    if (quality === undefined) this.faults.delete(this.key(one, other))
+    else this.faults.set(this.key(one, other), quality)
     this.apply()
   }
 
   heal(): void {
     this.sides = []
-    this.faults = new Map()
+    this.faults.clear()
     this.apply()
   }
 
@@ -168,7 +179,7 @@ export class PeerLinks {
   }
 }
 
-function partsOf(key: string): [earlier: string, later: string] {
+function partsOf(key: string): Pair {
   const [earlier = '', later = ''] = key.split('-')
   return [earlier, later]
 }

@@ -20,8 +20,6 @@ export interface TcpProxy {
   freeze(): void
   /** Resets current connections, and new ones until `allow`. */
   cut(): void
-  /** Resets new connections until `allow`. Current connections stay. */
-  refuse(): void
   /** Data waits and connections stay open until `allow`, as when a cable is unplugged. */
   pause(): void
   allow(): void
@@ -38,18 +36,13 @@ const RETRANSMISSION_MS = 200
 /** After this many losses a segment passes. The delay is 12.6 s then. */
 const MAX_LOSSES = 6
 
-export interface TcpProxyOptions {
-  /** By default the system chooses. */
-  listenPort?: number
-  /** Address of the proxy and of the target. */
-  host?: string
-  random?: () => number
-}
-
-/** `targetPort` may be set later. Until then no connection may arrive, unless the link is paused. */
+/**
+ * `targetPort` may be set later. Until then no connection may arrive, unless the link is paused. `host` is the address of the
+ * proxy and of the target.
+ */
 export async function startTcpProxy(
   targetPort: number | (() => number),
-  { listenPort = 0, host = '127.0.0.1', random = Math.random }: TcpProxyOptions = {},
+  { host = '127.0.0.1' }: { host?: string } = {},
 ): Promise<TcpProxy> {
   const links = new Set<Link>()
   let state: 'open' | 'refusing' | 'paused' = 'open'
@@ -61,7 +54,7 @@ export async function startTcpProxy(
       return
     }
     const port = typeof targetPort === 'number' ? () => targetPort : targetPort
-    const way: WayMaker = (from, to) => createWay(from, to, { quality: () => quality, random })
+    const way: WayMaker = (from, to) => createWay(from, to, () => quality)
     const link = createLink(client, () => connect({ port: port(), host, allowHalfOpen: true, noDelay: true }), way)
     links.add(link)
     client.once('close', () => links.delete(link))
@@ -69,7 +62,7 @@ export async function startTcpProxy(
   })
   await new Promise<void>((resolve, reject) => {
     server.once('error', reject)
-    server.listen(listenPort, host, resolve)
+    server.listen(0, host, resolve)
   })
   const address = server.address()
   const each = (action: (link: Link) => void): void => {
@@ -81,9 +74,6 @@ export async function startTcpProxy(
     cut() {
       state = 'refusing'
       each((link) => link.reset())
-    },
-    refuse() {
-      state = 'refusing'
     },
     pause() {
       state = 'paused'
@@ -147,11 +137,7 @@ interface Way {
 }
 type WayMaker = (from: Socket, to: Socket) => Way
 
-function createWay(
-  from: Socket,
-  to: Socket,
-  { quality, random }: { quality: () => LinkQuality; random: () => number },
-): Way {
+function createWay(from: Socket, to: Socket, quality: () => LinkQuality): Way {
   const waiting: { bytes: Buffer | undefined; atMs: number }[] = []
   let waitingBytes = 0
   let isHeld = false
@@ -186,7 +172,7 @@ function createWay(
   }
   const add = (bytes: Buffer | undefined): void => {
     const { delayMs, loss = 0 } = quality()
-    const lateMs = loss === 0 ? 0 : retransmissionMs(bytes?.length ?? 0, loss, random)
+    const lateMs = loss === 0 ? 0 : retransmissionMs(bytes?.length ?? 0, loss)
     waiting.push({ bytes, atMs: performance.now() + delayMs + lateMs })
     waitingBytes += bytes?.length ?? 0
     pass()
@@ -203,7 +189,7 @@ function createWay(
 }
 
 /** Delay of bytes caused by lost segments. */
-export function retransmissionMs(bytes: number, loss: number, random: () => number): number {
+export function retransmissionMs(bytes: number, loss: number, random = Math.random): number {
   let lateMs = 0
   for (let segment = 0; segment * SEGMENT_BYTES < bytes; segment++) {
     let losses = 0

@@ -292,7 +292,7 @@ export class Testnet {
     )
     const former = specs.sequencer
     specs.sequencer = name
-    this.links.entrance.leadTo(node.ports.ethRpc)
+    this.links.moveEntrance(node.ports.ethRpc)
     // The specification for a restart after it has ended.
     programs.setAgain(nodeProgram(name), () => specs.rollupNode(node))
     await this.restart(specs.geth(before), specs.rollupNode(before), former)
