@@ -1,8 +1,4 @@
-import {
-  type CommandResult,
-  TESTNET_COMMANDS,
-  type TestnetCommandName,
-} from '../../src/cli/operator/testnet/commandTable.ts'
+import { type CommandResult, TESTNET_COMMANDS } from '../../src/cli/operator/testnet/commandTable.ts'
 import { UsageError } from '../../src/lib/errors.ts'
 import { unknownName } from '../../src/lib/nearest.ts'
 import type { Emit } from '../runner/events.ts'
@@ -19,7 +15,7 @@ type Handler = (testnet: CommandedTestnet, words: readonly string[]) => Promise<
 /** Runs one command line, already split. Throws UsageError if the words are wrong or the command cannot run now. */
 export type RunCommand = (words: readonly string[]) => Promise<CommandResult>
 
-const HANDLERS: Readonly<Record<TestnetCommandName, Handler>> = {
+const HANDLERS: Readonly<Record<string, Handler>> = {
   kill: killProgram,
   stop: stopProgram,
   pause: pauseProgram,
@@ -64,7 +60,8 @@ export function wordsOf(line: string): string[] {
 
 function readCommand([name = '', ...given]: readonly string[]): { handler: Handler; given: string[] } {
   const spec = TESTNET_COMMANDS.find((known) => known.name === name)
-  if (spec === undefined) {
+  const handler = HANDLERS[name]
+  if (spec === undefined || handler === undefined) {
     const names = TESTNET_COMMANDS.map((known) => known.name)
     throw new UsageError(unknownName('command', name, names))
   }
@@ -73,5 +70,5 @@ function readCommand([name = '', ...given]: readonly string[]): { handler: Handl
   if (given.length < count.least || given.length > count.most) {
     throw new UsageError(`${name}: expected "${name} ${words}" (${description}), got "${[name, ...given].join(' ')}"`)
   }
-  return { handler: HANDLERS[spec.name], given }
+  return { handler, given }
 }

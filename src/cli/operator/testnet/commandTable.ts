@@ -16,7 +16,7 @@ const NONE = { least: 0, most: 0 }
 const ONE = { least: 1, most: 1 }
 
 /** The only list of testnet commands. `testnet/commands` implements them. */
-export const TESTNET_COMMANDS = [
+export const TESTNET_COMMANDS: readonly TestnetCommandSpec[] = [
   {
     ...{ name: 'kill', words: 'PROGRAM', count: ONE },
     description: `Kill a program, as in a crash; ${PROGRAM}`,
@@ -78,9 +78,7 @@ export const TESTNET_COMMANDS = [
     ...{ name: 'export', words: '', count: NONE },
     description: 'Write the network as files for containers: its chain, a compose file, and Kubernetes manifests',
   },
-] as const satisfies readonly TestnetCommandSpec[]
-
-export type TestnetCommandName = (typeof TESTNET_COMMANDS)[number]['name']
+]
 
 /** The result of a command. */
 export interface CommandResult {
