@@ -4,7 +4,7 @@ import { type Hex, isHex, toQuantity } from '../../src/lib/hex.ts'
 import { JsonObjectReader } from '../../src/rollup/protocol/index.ts'
 import type { StoredBlob } from './consensus/blobStore.ts'
 import { type SlotTimes, timeOfSlot } from './consensus/slots.ts'
-import { latestBlock } from './rpc.ts'
+import { readL1Block } from './rpc.ts'
 
 /** Anvil answers at once, except while it loads KZG's trusted setup. */
 const TIMEOUT_MS = 30_000
@@ -40,10 +40,10 @@ export class AnvilBlobs {
   /** Number of the first block at this time or later, or of the head. */
   private async firstBlockFrom(timestamp: number): Promise<number> {
     let low = 0
-    let high = (await latestBlock(this.l1)).number
+    let high = (await readL1Block(this.l1)).number
     while (low < high) {
       const middle = Math.floor((low + high) / 2)
-      if ((await latestBlock(this.l1, toQuantity(middle))).timestamp < timestamp) low = middle + 1
+      if ((await readL1Block(this.l1, toQuantity(middle))).timestamp < timestamp) low = middle + 1
       else high = middle
     }
     return low

@@ -6,6 +6,7 @@ import type { Logger } from '../../src/lib/logger.ts'
 import { type BlockId, JsonObjectReader } from '../../src/rollup/protocol/index.ts'
 import type { Account } from '../accounts.ts'
 import { encodeProposal, readNextOutput } from './outputOracle.ts'
+import { type L1Block, readL1Block } from './rpc.ts'
 import { signTransaction, type TransactionRequest } from './transaction.ts'
 
 export interface ProposerModules {
@@ -88,7 +89,7 @@ export class OutputProposer {
     const { l1, rollup, logger } = this.modules
     const [next, head, status] = await Promise.all([
       readNextOutput(l1, this.options.oracle, { signal }),
-      this.l1Head(signal),
+      readL1Block(l1, 'latest', { signal }),
       rollup
         .request('optimism_syncStatus', [], { signal })
         .then((answer) => new JsonObjectReader(answer, 'sync status')),
@@ -130,7 +131,7 @@ export class OutputProposer {
   private async send(
     outputs: readonly Output[],
     derivedFrom: BlockId,
-    head: { number: number; baseFeeWei: bigint },
+    head: L1Block,
     signal: AbortSignal,
   ): Promise<number> {
     const { l1 } = this.modules
@@ -174,7 +175,7 @@ export class OutputProposer {
         hashes.map((hash) => l1.request('eth_getTransactionReceipt', [hash], { signal })),
       )
       if (!receipts.includes(null)) return receipts.map((receipt) => new JsonObjectReader(receipt, 'receipt'))
-      const { number } = await this.l1Head(signal)
+      const { number } = await readL1Block(l1, 'latest', { signal })
       if (number > lastL1Block) throw new DeviumError('output-not-included', 'L1 does not include the proposals')
     }
   }
@@ -183,15 +184,5 @@ export class OutputProposer {
   private async reasonOf({ to, data }: TransactionRequest, signal: AbortSignal): Promise<string> {
     const call = { from: this.options.proposer.address, to, data: toHex(data) }
     return this.modules.l1.request('eth_call', [call, 'latest'], { signal }).then(() => 'no longer', describeError)
-  }
-
-  private async l1Head(signal: AbortSignal): Promise<{ number: number; timestamp: number; baseFeeWei: bigint }> {
-    const answer = await this.modules.l1.request('eth_getBlockByNumber', ['latest', false], { signal })
-    const block = new JsonObjectReader(answer, 'L1 block')
-    return {
-      number: block.quantityNumber('number'),
-      timestamp: block.quantityNumber('timestamp'),
-      baseFeeWei: block.quantity('baseFeePerGas'),
-    }
   }
 }

@@ -3,7 +3,7 @@ import type { RpcClient } from '../../src/jsonRpc/client.ts'
 import { DeviumError } from '../../src/lib/errors.ts'
 import { fromHex, toQuantity } from '../../src/lib/hex.ts'
 import { makeDirectory } from '../../src/lib/makeDirectory.ts'
-import { type BlockId, JsonObjectReader } from '../../src/rollup/protocol/index.ts'
+import type { BlockId } from '../../src/rollup/protocol/index.ts'
 import { anvilArguments, findAnvil, loadTrustedSetup, takeNewestState } from '../l1/anvil.ts'
 import { AnvilBlobs } from '../l1/anvilBlobs.ts'
 import { BeaconService, type BlobMode } from '../l1/beaconService.ts'
@@ -11,11 +11,12 @@ import { l1ChainConfig } from '../l1/chainConfig.ts'
 import { slotAt } from '../l1/consensus/slots.ts'
 import { deployContracts } from '../l1/deploy.ts'
 import { slotsInAnEpoch } from '../l1/finality.ts'
-import { latestBlock, waitForL1 } from '../l1/rpc.ts'
+import { readL1Block } from '../l1/rpc.ts'
 import type { ProcessSpec } from '../process/managedProcess.ts'
 import type { ChainMaker } from './chain.ts'
 import { type L1, L1_PROGRAM } from './l1.ts'
 import { createOwnLogger } from './ownLog.ts'
+import { waitForL1 } from './readiness.ts'
 import type { RunningPrograms } from './runningPrograms.ts'
 import type { TestnetSetup } from './setup.ts'
 
@@ -62,8 +63,8 @@ export class AnvilL1 implements L1 {
   }
 
   async multiplyBaseFee(factor: number): Promise<bigint> {
-    const head = new JsonObjectReader(await this.client.request('eth_getBlockByNumber', ['latest', false]), 'L1 block')
-    const baseFee = BigInt(Math.ceil(Number(head.quantity('baseFeePerGas')) * factor))
+    const { baseFeeWei } = await readL1Block(this.client)
+    const baseFee = BigInt(Math.ceil(Number(baseFeeWei) * factor))
     await this.client.request('anvil_setNextBlockBaseFeePerGas', [toQuantity(baseFee)])
     return baseFee
   }
@@ -87,10 +88,10 @@ export class AnvilL1 implements L1 {
   /** Loads KZG's trusted setup before other requests, because Anvil answers slowly while it loads. */
   private async prepared(signal: AbortSignal): Promise<void> {
     const { chain, da, layout, host, ports } = this.setup
-    await waitForL1(this.client, chain.l1ChainId)
-    const { timestamp: genesisTime } = await latestBlock(this.client, '0x0')
+    await waitForL1(this.client, chain.l1ChainId, signal)
+    const { timestamp: genesisTime } = await readL1Block(this.client, '0x0')
     const times = { genesisTime, secondsPerSlot: SECONDS_PER_SLOT }
-    const headSlot = async () => slotAt(times, (await latestBlock(this.client)).timestamp)
+    const headSlot = async () => slotAt(times, (await readL1Block(this.client)).timestamp)
     await this.beacon.open(
       { blobs: new AnvilBlobs(this.client, times), headSlot, logger: createOwnLogger(layout.log('beacon')) },
       { ...times, slotsPerEpoch: slotsInAnEpoch(chain.l1BlockTime), chainId: chain.l1ChainId },

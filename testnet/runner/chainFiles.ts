@@ -1,5 +1,5 @@
 import type { RpcClient } from '../../src/jsonRpc/client.ts'
-import { latestBlock } from '../l1/rpc.ts'
+import { readL1Block } from '../l1/rpc.ts'
 import { ChainMaker, ForkWriter } from './chain.ts'
 import type { Emit } from './events.ts'
 import type { L1 } from './l1.ts'
@@ -67,7 +67,7 @@ export async function resumeChain(
 
 async function resumeL1({ l1, l1Client, emit, reached }: ChainOrigin, signal: AbortSignal): Promise<void> {
   await l1.resume(signal)
-  const { number, timestamp } = await latestBlock(l1Client)
+  const { number, timestamp } = await readL1Block(l1Client)
   const pauseSeconds = Math.max(0, Math.floor(Date.now() / 1000) - timestamp)
   reached('l1')
   emit({ event: 'resumed', l1Block: number, pauseSeconds })

@@ -20,16 +20,13 @@ import { gethArguments, gethInitArguments } from '../l1/geth/arguments.ts'
 import { readSystemContracts } from '../l1/geth/binary.ts'
 import { deployOnGeth } from '../l1/geth/deploy.ts'
 import { gethChainConfig, gethGenesis, l1GenesisTime } from '../l1/geth/genesis.ts'
-import { waitForL1 } from '../l1/rpc.ts'
 import type { ProcessSpec } from '../process/managedProcess.ts'
 import type { ChainMaker } from './chain.ts'
 import { type L1, L1_PROGRAM } from './l1.ts'
 import { createOwnLogger } from './ownLog.ts'
+import { waitForL1 } from './readiness.ts'
 import type { RunningPrograms } from './runningPrograms.ts'
 import type { TestnetSetup } from './setup.ts'
-
-/** The limit for a busy machine. A geth that exits is reported at once. */
-const START_TIMEOUT_MS = 120_000
 
 /** Setup of a testnet whose L1 is go-ethereum. */
 export type GethSetup = Pick<TestnetSetup, 'layout' | 'host' | 'chain'> & {
@@ -127,7 +124,7 @@ export class GethL1 implements L1 {
     await this.programs.group.run(this.spec(gethInitArguments(files)))
     signal.throwIfAborted()
     this.programs.start(this.spec(gethArguments({ files, host, ports, chain })))
-    await waitForL1(this.client, chain.l1ChainId, START_TIMEOUT_MS)
+    await waitForL1(this.client, chain.l1ChainId, signal)
   }
 
   private async openConsensus(): Promise<ConsensusClient> {

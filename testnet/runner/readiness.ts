@@ -26,6 +26,13 @@ export async function waitForAnswer(client: RpcClient, method: string, signal: A
   }
 }
 
+/** Resolves when L1 answers. Throws DeviumError if another program answers. */
+export async function waitForL1(l1: RpcClient, chainId: number, signal: AbortSignal): Promise<void> {
+  const answer = await waitForAnswer(l1, 'eth_chainId', signal)
+  if (answer === toQuantity(chainId)) return
+  throw new DeviumError('l1-start', `L1 at ${l1.url} has chain id ${String(answer)}, expected ${chainId}`)
+}
+
 const READY_POLL_MS = 150
 
 export interface StartingTestnet {

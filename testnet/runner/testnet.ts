@@ -7,7 +7,7 @@ import { batchInboxAddress, type DataAvailability } from '../chainParameters.ts'
 import { writeL1Config } from '../clients/l1Config.ts'
 import { exportTestnet } from '../export/exportTestnet.ts'
 import { HostilePeers } from '../hostile/hostilePeers.ts'
-import { latestBlock } from '../l1/rpc.ts'
+import { readL1Block } from '../l1/rpc.ts'
 import { PeerBlocks } from '../links/peerBlocks.ts'
 import type { PeerLinks } from '../links/peerLinks.ts'
 import { createLoad, type TransactionLoad } from '../load/transactionLoad.ts'
@@ -209,7 +209,7 @@ export class Testnet {
   }
 
   async l1Heads(): Promise<{ head: number; finalized: number }> {
-    const [head, finalized] = await Promise.all([latestBlock(this.l1Client), latestBlock(this.l1Client, 'finalized')])
+    const [head, finalized] = await Promise.all([readL1Block(this.l1Client), readL1Block(this.l1Client, 'finalized')])
     return { head: head.number, finalized: finalized.number }
   }
 

@@ -31,7 +31,7 @@ class FakeExecution implements RpcClient {
     if (method === 'eth_getBlockByNumber') {
       const number = params[0] === 'latest' ? this.timestamps.length - 1 : Number(params[0])
       const timestamp = toQuantity(this.timestamps[number] ?? 0)
-      return { number: toQuantity(number), hash: hashOf(number), timestamp }
+      return { number: toQuantity(number), hash: hashOf(number), timestamp, baseFeePerGas: '0x7' }
     }
     this.calls.push({ method: method.replace('engine_', ''), params })
     const payloadStatus = { status: this.status, validationError: null }

@@ -3,8 +3,9 @@ import { type Clock, sleep } from '../../../src/lib/clock.ts'
 import { DeviumError, describeError } from '../../../src/lib/errors.ts'
 import { type Hex, toHex } from '../../../src/lib/hex.ts'
 import type { Logger } from '../../../src/lib/logger.ts'
+import type { L1Block } from '../rpc.ts'
 import type { BlobStore } from './blobStore.ts'
-import type { BuiltBlock, L1Block, L1Engine, Labels } from './engine.ts'
+import type { BuiltBlock, L1Engine, Labels } from './engine.ts'
 import { nextSlot, type SlotTimes, timeOfSlot } from './slots.ts'
 
 export interface ConsensusModules {
@@ -43,7 +44,7 @@ export class ConsensusClient {
   }
 
   /** Builds block 1 in slot 1, with `transactionCount` transactions of the pool. Resolves when L1 has it. */
-  async makeFirstBlock(transactionCount: number, signal: AbortSignal): Promise<L1Block> {
+  async makeFirstBlock(transactionCount: number, signal: AbortSignal): Promise<BuiltBlock> {
     const { engine, clock } = this.modules
     const genesis = await engine.block(0, this.calls(signal))
     for (let attempt = 0; attempt < FIRST_BLOCK_ATTEMPTS; attempt++) {

@@ -3,14 +3,9 @@ import { DeviumError } from '../../../src/lib/errors.ts'
 import { fromHex, type Hex, normalizeHex, toQuantity } from '../../../src/lib/hex.ts'
 import { versionedHashOf } from '../../../src/lib/kzg/index.ts'
 import { BLOB_BYTES, JsonObjectReader } from '../../../src/rollup/protocol/index.ts'
+import { type L1Block, readL1Block } from '../rpc.ts'
 import type { StoredBlob } from './blobStore.ts'
 import { type BlockTime, engineMethods, payloadAttributes } from './engineVersions.ts'
-
-export interface L1Block {
-  number: number
-  hash: Hex
-  timestamp: number
-}
 
 /** Hashes of three blocks of one chain. */
 export interface Labels {
@@ -19,7 +14,7 @@ export interface Labels {
   finalized: Hex
 }
 
-export interface BuiltBlock extends L1Block {
+export interface BuiltBlock extends Omit<L1Block, 'baseFeeWei'> {
   transactionCount: number
   blobs: StoredBlob[]
   /** Parameters of engine_newPayload. */
@@ -37,16 +32,7 @@ export class L1Engine {
   }
 
   async block(number: number | 'latest', options: RequestOptions): Promise<L1Block> {
-    const tag = number === 'latest' ? number : toQuantity(number)
-    const block = new JsonObjectReader(
-      await this.rpc.request('eth_getBlockByNumber', [tag, false], options),
-      'L1 block',
-    )
-    return {
-      number: block.quantityNumber('number'),
-      hash: block.hex('hash', 32),
-      timestamp: block.quantityNumber('timestamp'),
-    }
+    return readL1Block(this.rpc, number === 'latest' ? number : toQuantity(number), options)
   }
 
   async setLabels(labels: Labels, options: RequestOptions): Promise<void> {
