@@ -34,6 +34,7 @@ async function commands({ ready = Promise.resolve() } = {}) {
     async end(name: string, signal: NodeJS.Signals) {
       ended.add(name)
       done.push(`${signal} ${name}`)
+      return true
     },
     setClock: (name: string, aheadMs: number) => void done.push(`clock ${name} ${aheadMs}`),
     pause: (name: string) => void paused.add(name),

@@ -96,15 +96,20 @@ export class RunningPrograms {
     return this.find(name).process.paused
   }
 
-  /** Stops a program by this signal while the others continue. Throws UsageError if it does not run. */
-  async end(name: string, signal: NodeJS.Signals): Promise<void> {
+  /**
+   * Stops a program by this signal while the others continue. Returns whether it ended by itself. Throws UsageError if it does not
+   * run.
+   */
+  async end(name: string, signal: NodeJS.Signals): Promise<boolean> {
     const { process } = this.find(name)
     if (!process.running) throw new UsageError(`${name} does not run`)
     this.dismissed.add(process)
     const isWilling = await process.stop(signal, EXIT_TIMEOUT_MS)
-    if (isWilling) return
-    const message = `${name} did not end within ${EXIT_TIMEOUT_MS / 1000} s: killed`
-    this.modules.emit({ event: 'warning', message })
+    if (!isWilling) {
+      const message = `${name} did not end within ${EXIT_TIMEOUT_MS / 1000} s: killed`
+      this.modules.emit({ event: 'warning', message })
+    }
+    return isWilling
   }
 
   /** Throws UsageError if the program does not run or is paused. */

@@ -371,18 +371,10 @@ export class Testnet {
 
   /** Stops in the documented order. */
   private async stopPrograms(emit: Emit): Promise<void> {
-    const { programs } = this
     const batcherAdmin = this.batcherAdmin()
     const names = this.nodes.map(({ layout }) => layout.name)
     const nodes = [this.sequencer, ...names.filter((name) => name !== this.sequencer)]
-    await stopInOrder(emit, {
-      batcherAdmin,
-      batcher: programs.get(BATCHER_PROGRAM),
-      rollupNodes: nodes.map((name) => programs.get(nodeProgram(name))),
-      geths: nodes.map((name) => programs.get(gethProgram(name))),
-      l1: programs.get(L1_PROGRAM),
-      endL1Blocks: () => this.l1.close(),
-    })
+    await stopInOrder({ programs: this.programs, l1: this.l1, batcherAdmin, emit }, nodes)
     await batcherAdmin.close()
   }
 
