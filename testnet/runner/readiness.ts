@@ -1,9 +1,8 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import { createRpcClient, type RpcClient } from '../../src/jsonRpc/client.ts'
 import { DeviumError } from '../../src/lib/errors.ts'
-import { isHex, quantityToNumber, toQuantity } from '../../src/lib/hex.ts'
+import { quantityToNumber, toQuantity } from '../../src/lib/hex.ts'
 import { JsonObjectReader } from '../../src/rollup/protocol/index.ts'
-import type { NodeEndpoints } from './events.ts'
 import { sharedSafeHeight, type TestnetStatus } from './status.ts'
 
 const STARTUP_POLL_MS = 50
@@ -35,14 +34,18 @@ export async function waitForL1(l1: RpcClient, chainId: number, signal: AbortSig
 
 const READY_POLL_MS = 150
 
-export interface StartingTestnet {
-  nodes: readonly Pick<NodeEndpoints, 'rollupRpc'>[]
+/** A testnet whose rollup nodes can be called by name. */
+export interface CalledTestnet {
   status(): Promise<TestnetStatus>
-  reached(milestone: string): void
+  request(node: string, method: string, params: readonly unknown[]): Promise<unknown>
 }
 
 /** Resolves to the height of the first safe block that all nodes share. */
-export async function untilReady({ nodes, status, reached }: StartingTestnet, signal: AbortSignal): Promise<number> {
+export async function untilReady(
+  testnet: CalledTestnet,
+  reached: (milestone: string) => void,
+  signal: AbortSignal,
+): Promise<number> {
   const seen = new Set<string>()
   const once = (what: string) => {
     if (seen.has(what)) return
@@ -50,13 +53,14 @@ export async function untilReady({ nodes, status, reached }: StartingTestnet, si
     reached(what)
   }
   for (;;) {
-    const now = await status()
+    const now = await testnet.status()
     signal.throwIfAborted()
     if (now.nodes.every(({ unsafe }) => unsafe !== undefined)) once('all nodes answer')
     if (now.nodes.some(({ unsafe }) => (unsafe?.number ?? 0) > 0)) once('first block')
     if (now.lastSubmission !== undefined) once('first batch on l1')
     const height = sharedSafeHeight(now)
-    if (height !== undefined && (await haveSameBlock(nodes, height))) {
+    const names = now.nodes.map(({ name }) => name)
+    if (height !== undefined && (await haveSameBlock(testnet, names, height))) {
       reached('safe on all nodes')
       return height
     }
@@ -69,24 +73,16 @@ export async function untilReady({ nodes, status, reached }: StartingTestnet, si
  * connection to an execution client would start an RPC process, which most nodes of a testnet never need.
  */
 export async function haveSameBlock(
-  nodes: readonly Pick<NodeEndpoints, 'rollupRpc'>[],
+  testnet: Pick<CalledTestnet, 'request'>,
+  names: readonly string[],
   height: number,
 ): Promise<boolean> {
-  const hashes = await Promise.all(
-    nodes.map(async ({ rollupRpc }, index) => {
-      const client = createRpcClient({ url: rollupRpc })
-      try {
-        const output = await client.request('optimism_outputAtBlock', [toQuantity(height)])
-        return new JsonObjectReader(output, 'output').hex('outputRoot', 32)
-      } catch {
-        return `no answer of node ${index}`
-      } finally {
-        await client.close()
-      }
-    }),
-  )
-  const [first] = hashes
-  return isHex(first, 32) && hashes.every((hash) => hash === first)
+  const rootAt = async (name: string) => {
+    const output = await testnet.request(name, 'optimism_outputAtBlock', [toQuantity(height)])
+    return new JsonObjectReader(output, 'output').hex('outputRoot', 32)
+  }
+  const roots = await Promise.all(names.map((name) => rootAt(name).catch(() => undefined)))
+  return roots[0] !== undefined && roots.every((root) => root === roots[0])
 }
 
 /**

@@ -135,10 +135,7 @@ export class Testnet {
     this.reached('sequencer answers')
     this.startSubmitter(setup.resumed)
     this.startProposer()
-    const safeHeight = await untilReady(
-      { ...this.endpoints, status: () => this.status(), reached: (what) => this.reached(what) },
-      signal,
-    )
+    const safeHeight = await untilReady(this, (what) => this.reached(what), signal)
     const { milestones, endpoints } = this
     this.modules.emit({ event: 'ready', seconds: secondsSinceStart(), milestones, safeHeight, ...endpoints })
     if (!this.options.failFast) this.programs.tolerateExits()

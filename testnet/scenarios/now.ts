@@ -1,14 +1,9 @@
-import type { Endpoints } from '../runner/events.ts'
-import { haveSameBlock } from '../runner/readiness.ts'
+import { type CalledTestnet, haveSameBlock } from '../runner/readiness.ts'
 import type { NodeStatus, TestnetStatus } from '../runner/status.ts'
 
 /** The parts of a testnet that conditions read. */
-export interface ObservedTestnet {
-  readonly endpoints: Pick<Endpoints, 'nodes'>
+export interface ObservedTestnet extends CalledTestnet {
   readonly sequencer: string
-  status(): Promise<TestnetStatus>
-  /** Calls a rollup node. */
-  request(node: string, method: string, params: readonly unknown[]): Promise<unknown>
   requestL1(method: string, params: readonly unknown[]): Promise<unknown>
 }
 
@@ -52,10 +47,7 @@ export class Now {
 
   /** Whether all nodes, or the named nodes, share the block at this height. */
   haveSameBlock = (height: number, names: readonly string[] = this.names): Promise<boolean> =>
-    haveSameBlock(
-      this.testnet.endpoints.nodes.filter(({ name }) => names.includes(name)),
-      height,
-    )
+    haveSameBlock(this.testnet, names, height)
 
   /** Calls a rollup node. */
   request = (node: string, method: string, ...params: unknown[]): Promise<unknown> =>
