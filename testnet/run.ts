@@ -200,10 +200,9 @@ function openChain(
   return { chain, resumed: false, upgradeBundle }
 }
 
-async function choosePorts({ basePort, nodes, host, l1Client }: TestnetOptions): Promise<TestnetPorts> {
-  const needs = { l1Engine: l1Client !== 'anvil' }
-  if (basePort === 0) return claimPorts(nodes, host, needs)
-  const ports = assignPorts(basePort, nodes, needs)
+async function choosePorts({ basePort, nodes, host }: TestnetOptions): Promise<TestnetPorts> {
+  if (basePort === 0) return claimPorts(nodes, host)
+  const ports = assignPorts(basePort, nodes)
   await checkPortsFree(ports, host)
   return ports
 }

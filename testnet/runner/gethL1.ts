@@ -8,17 +8,15 @@ import { loadJwtSecret } from '../../src/lib/jwt.ts'
 import type { Logger } from '../../src/lib/logger.ts'
 import { makeDirectory } from '../../src/lib/makeDirectory.ts'
 import type { BlockId } from '../../src/rollup/protocol/index.ts'
-import type { L1Parameters } from '../chainParameters.ts'
 import { BeaconService, type BlobMode } from '../l1/beaconService.ts'
 import { BlobStore } from '../l1/consensus/blobStore.ts'
 import { ConsensusClient } from '../l1/consensus/consensusClient.ts'
 import { L1Engine } from '../l1/consensus/engine.ts'
 import { slotAt } from '../l1/consensus/slots.ts'
-import { MULTICALL3_ADDRESS } from '../l1/deploy.ts'
+import { batch, checkReceipts, MULTICALL3_ADDRESS } from '../l1/deploy.ts'
 import { slotsInAnEpoch } from '../l1/finality.ts'
 import { gethArguments, gethInitArguments } from '../l1/geth/arguments.ts'
 import { readSystemContracts } from '../l1/geth/binary.ts'
-import { deployOnGeth } from '../l1/geth/deploy.ts'
 import { gethChainConfig, gethGenesis, l1GenesisTime } from '../l1/geth/genesis.ts'
 import type { ProcessSpec } from '../process/managedProcess.ts'
 import type { ChainMaker } from './chain.ts'
@@ -28,19 +26,12 @@ import { waitForL1 } from './readiness.ts'
 import type { RunningPrograms } from './runningPrograms.ts'
 import type { TestnetSetup } from './setup.ts'
 
-/** Setup of a testnet whose L1 is go-ethereum. */
-export type GethSetup = Pick<TestnetSetup, 'layout' | 'host' | 'chain'> & {
-  /** Path of the geth binary. */
-  binary: string
-  parameters: L1Parameters
-  ports: { rpc: number; engine: number; beacon: number }
-}
-
 /** A go-ethereum, with a consensus client and a beacon API in the runner's process. */
 export class GethL1 implements L1 {
   private readonly programs: RunningPrograms
   private readonly client: RpcClient
-  private readonly setup: GethSetup
+  private readonly setup: TestnetSetup
+  private readonly binary: string
   private readonly logger: Logger
   private stopping = new AbortController()
   private consensus: ConsensusClient | undefined
@@ -48,16 +39,21 @@ export class GethL1 implements L1 {
   private readonly beacon = new BeaconService()
   private making: Promise<void> | undefined
 
-  constructor({ programs, client }: { programs: RunningPrograms; client: RpcClient }, setup: GethSetup) {
+  constructor(
+    { programs, client }: { programs: RunningPrograms; client: RpcClient },
+    setup: TestnetSetup,
+    binary: string,
+  ) {
     this.programs = programs
     this.client = client
     this.setup = setup
+    this.binary = binary
     this.logger = createOwnLogger(setup.layout.log('consensus'))
   }
 
   async create(maker: ChainMaker, signal: AbortSignal): Promise<void> {
-    const { binary, layout, chain } = this.setup
-    const [systemContracts, multicall3] = await Promise.all([readSystemContracts(binary), maker.multicall3Code()])
+    const { layout, chain } = this.setup
+    const [systemContracts, multicall3] = await Promise.all([readSystemContracts(this.binary), maker.multicall3Code()])
     makeDirectory(dirname(layout.l1Genesis))
     const genesis = gethGenesis(chain, [...systemContracts, [MULTICALL3_ADDRESS, toHex(multicall3)]])
     await writeFile(layout.l1Genesis, JSON.stringify(genesis))
@@ -66,10 +62,17 @@ export class GethL1 implements L1 {
 
   async deploy(maker: ChainMaker, signal: AbortSignal): Promise<BlockId> {
     const consensus = await this.openConsensus()
-    const modules = { l1: this.client, consensus }
-    const block = await deployOnGeth(modules, await maker.l1Steps(), AbortSignal.any([signal, this.stopping.signal]))
+    const steps = await maker.l1Steps()
+    await batch(
+      this.client,
+      steps.map(({ raw }) => ({ method: 'eth_sendRawTransaction', params: [raw] })),
+    )
+    // The timestamp of slot 1 is the rollup's genesis time.
+    const first = AbortSignal.any([signal, this.stopping.signal])
+    const { hash, number } = await consensus.makeFirstBlock(steps.length, first)
+    checkReceipts(steps, await this.client.request('eth_getBlockReceipts', ['0x1']))
     this.making = consensus.run(this.stopping.signal)
-    return block
+    return { hash, number }
   }
 
   async resume(signal: AbortSignal): Promise<void> {
@@ -129,7 +132,7 @@ export class GethL1 implements L1 {
 
   private async openConsensus(): Promise<ConsensusClient> {
     this.stopping = new AbortController()
-    const { layout, ports, host, chain, parameters } = this.setup
+    const { layout, ports, host, chain } = this.setup
     const { logger } = this
     const blobs = new BlobStore(layout.l1Blobs)
     const times = {
@@ -138,10 +141,10 @@ export class GethL1 implements L1 {
       slotsPerEpoch: slotsInAnEpoch(chain.l1BlockTime),
     }
     this.engineRpc = createRpcClient({
-      url: `http://127.0.0.1:${ports.engine}`,
+      url: `http://127.0.0.1:${ports.l1Engine}`,
       jwtSecret: loadJwtSecret(layout.l1Jwt, { create: false }),
     })
-    const engine = new L1Engine(this.engineRpc, { amsterdamTime: parameters.amsterdamTime })
+    const engine = new L1Engine(this.engineRpc, { amsterdamTime: chain.l1?.amsterdamTime })
     const headSlot = async () => slotAt(times, (await engine.block('latest', {})).timestamp)
     await this.beacon.open(
       { blobs, headSlot, logger },
@@ -153,13 +156,7 @@ export class GethL1 implements L1 {
   }
 
   private spec(args: string[]): ProcessSpec {
-    const { binary, layout } = this.setup
-    return {
-      name: L1_PROGRAM,
-      savesOnInterrupt: true,
-      command: { binary },
-      args,
-      logPath: layout.log(L1_PROGRAM),
-    }
+    const logPath = this.setup.layout.log(L1_PROGRAM)
+    return { name: L1_PROGRAM, savesOnInterrupt: true, command: { binary: this.binary }, args, logPath }
   }
 }

@@ -11,6 +11,7 @@ describe('ports', () => {
       l1: 9500,
       batcherAdmin: 9501,
       batcherMetrics: 9502,
+      l1Engine: 9503,
       beacon: 9504,
       join: 9505,
       nodes: [
@@ -19,10 +20,6 @@ describe('ports', () => {
       ],
       spare: { rollupRpc: 9530, ethRpc: 9531, engineRpc: 9532, metrics: 9533, p2p: 9534, gethMetrics: 9535 },
     })
-  })
-
-  it('assigns an Engine API port to an L1 that the runner drives', () => {
-    expect(assignPorts(9500, 2, { l1Engine: true })).toEqual({ ...assignPorts(9500, 2), l1Engine: 9503 })
   })
 
   it('refuses a base port that is too high for all ports', () => {

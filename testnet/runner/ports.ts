@@ -17,8 +17,8 @@ export interface NodePorts {
 export interface TestnetPorts {
   l1: number
   beacon: number
-  /** Engine API of an L1 that the runner drives. */
-  l1Engine?: number
+  /** Engine API of an L1 that is go-ethereum. */
+  l1Engine: number
   batcherAdmin: number
   batcherMetrics: number
   /** Port of the invitation. */
@@ -34,16 +34,11 @@ const LAST_PORT = 65_535
 /** Loopback, which every machine has whatever address the programs listen on. */
 const CLAIM_HOST = '127.0.0.1'
 
-export interface PortNeeds {
-  /** L1 has an Engine API. */
-  l1Engine?: boolean
-}
-
 /**
  * Port offsets from `base`: 0 L1; 1 and 2 batch submitter; 3 and 4 L1's Engine API and the beacon API; 5 the invitation. Each
  * node has the next block of ten. Throws UsageError if the ports exceed 65535.
  */
-export function assignPorts(base: number, nodeCount: number, { l1Engine = false }: PortNeeds = {}): TestnetPorts {
+export function assignPorts(base: number, nodeCount: number): TestnetPorts {
   const nodePorts = (index: number): NodePorts => {
     const first = base + BLOCK * (index + 1)
     const [rollupRpc, ethRpc, engineRpc] = [first, first + 1, first + 2]
@@ -57,10 +52,8 @@ export function assignPorts(base: number, nodeCount: number, { l1Engine = false 
   }
   const nodes = Array.from({ length: nodeCount }, (_, index) => nodePorts(index))
   return {
-    l1: base,
-    beacon: base + 4,
-    ...(l1Engine ? { l1Engine: base + 3 } : {}),
-    ...{ batcherAdmin: base + 1, batcherMetrics: base + 2, join: base + 5, nodes, spare },
+    ...{ l1: base, batcherAdmin: base + 1, batcherMetrics: base + 2, l1Engine: base + 3, beacon: base + 4 },
+    ...{ join: base + 5, nodes, spare },
   }
 }
 
@@ -75,7 +68,7 @@ function portUses({ l1, beacon, l1Engine, batcherAdmin, batcherMetrics, join, no
   return [
     { port: l1, use: 'L1 RPC' },
     { port: beacon, use: 'beacon API' },
-    ...(l1Engine === undefined ? [] : [{ port: l1Engine, use: 'L1 Engine API' }]),
+    { port: l1Engine, use: 'L1 Engine API' },
     { port: batcherAdmin, use: 'batch submitter RPC' },
     { port: batcherMetrics, use: 'batch submitter metrics' },
     { port: join, use: 'join' },
@@ -122,11 +115,11 @@ export const randomBase = (): number => 10_000 + Math.floor(Math.random() * 2_00
 export async function claimPorts(
   nodeCount: number,
   host: string,
-  { nextBase = randomBase, ...needs }: PortNeeds & { nextBase?: () => number } = {},
+  { nextBase = randomBase }: { nextBase?: () => number } = {},
 ): Promise<TestnetPorts> {
   for (let attempt = 0; attempt < 50; attempt++) {
     const base = nextBase()
-    const ports = assignPorts(base, nodeCount, needs)
+    const ports = assignPorts(base, nodeCount)
     const claims = await claimBlocks(base, nodeCount + 2)
     if (claims === undefined) continue
     const failed = await firstFailed(portUses(ports), host)

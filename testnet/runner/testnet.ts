@@ -14,10 +14,11 @@ import { createLoad, type TransactionLoad } from '../load/transactionLoad.ts'
 import type { ProcessSpec } from '../process/managedProcess.ts'
 import { neighboursAmong } from '../topology.ts'
 import { addressBook } from './addresses.ts'
+import { AnvilL1 } from './anvilL1.ts'
 import { type ChainFiles, makeChain, resumeChain } from './chainFiles.ts'
-import { createL1 } from './createL1.ts'
 import { type Emit, type Endpoints, type Milestone, secondsSinceStart } from './events.ts'
 import { ForkEvents } from './forkEvents.ts'
+import { GethL1 } from './gethL1.ts'
 import { handOver } from './handOver.ts'
 import { copyInitialised, isInitialised } from './initialised.ts'
 import { joinText } from './joinText.ts'
@@ -96,7 +97,9 @@ export class Testnet {
     const l2 = createRpcClient({ url: `http://${reachableHost(setup.host)}:${this.links.entrancePort}` })
     this.load = createLoad({ l2, clock: systemClock }, chain)
     this.snapshots = new Snapshots(setup)
-    this.l1 = createL1({ programs: this.programs, client: this.l1Client }, setup)
+    const l1Modules = { programs: this.programs, client: this.l1Client }
+    const { l1Client } = setup
+    this.l1 = l1Client === 'anvil' ? new AnvilL1(l1Modules, setup) : new GethL1(l1Modules, setup, l1Client.geth)
     this.clients = new NodeClients(this.endpoints.nodes, setup.token)
     this.blocks = new PeerBlocks(this.clients, this.endpoints)
     this.statusReader = new StatusReader({

@@ -11,7 +11,7 @@ export interface GethFiles {
 export interface GethOptions {
   files: Pick<GethFiles, 'dataDir' | 'jwt'>
   host: string
-  ports: { rpc: number; engine: number }
+  ports: { l1: number; l1Engine: number }
   chain: Pick<ChainParameters, 'l1ChainId'>
 }
 
@@ -45,18 +45,18 @@ export function gethArguments({ files, host, ports, chain }: GethOptions): strin
     '--ipcdisable',
     '--http',
     `--http.addr=${host}`,
-    `--http.port=${ports.rpc}`,
+    `--http.port=${ports.l1}`,
     `--http.api=${api}`,
     '--http.corsdomain=*',
     '--http.vhosts=*',
     // HTTP and WebSocket share a port.
     '--ws',
     `--ws.addr=${host}`,
-    `--ws.port=${ports.rpc}`,
+    `--ws.port=${ports.l1}`,
     `--ws.api=${api}`,
     '--ws.origins=*',
     '--authrpc.addr=127.0.0.1',
-    `--authrpc.port=${ports.engine}`,
+    `--authrpc.port=${ports.l1Engine}`,
     `--authrpc.jwtsecret=${files.jwt}`,
     `--miner.gaslimit=${GETH_GAS_LIMIT}`,
     `--miner.recommit=${REBUILD_INTERVAL}`,

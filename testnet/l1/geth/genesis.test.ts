@@ -41,7 +41,7 @@ it("funds the accounts, has the contracts, and starts one slot before the rollup
 
 it('starts geth for this machine only, with the database flags of the init command', () => {
   const files = { dataDir: '/net/l1/geth', genesis: '/net/l1/genesis.json', jwt: '/net/l1/jwt.txt' }
-  const args = gethArguments({ files, host: '0.0.0.0', ports: { rpc: 9500, engine: 9503 }, chain })
+  const args = gethArguments({ files, host: '0.0.0.0', ports: { l1: 9500, l1Engine: 9503 }, chain })
   expect(args).toEqual(
     expect.arrayContaining([
       ...[
