@@ -1,11 +1,11 @@
-import { readFile, writeFile } from 'node:fs/promises'
+import { writeFile } from 'node:fs/promises'
 import type { Hex } from '../../src/lib/hex.ts'
 import { makeDirectory } from '../../src/lib/makeDirectory.ts'
-import { type BlockId, FORKS } from '../../src/rollup/protocol/index.ts'
+import type { BlockId } from '../../src/rollup/protocol/index.ts'
 import { roles } from '../accounts.ts'
 import type { ChainParameters } from '../chainParameters.ts'
 import { ArtifactStore, findContractsPackage } from '../contracts/artifact.ts'
-import { buildL2Genesis, chainConfig } from '../genesis/l2Genesis.ts'
+import { buildL2Genesis } from '../genesis/l2Genesis.ts'
 import { readPreinstalls } from '../genesis/preinstalls.ts'
 import { buildRollupConfig } from '../genesis/rollupConfig.ts'
 import { l1Addresses, planDeployment } from '../l1/contracts.ts'
@@ -52,37 +52,4 @@ export class ChainMaker {
     const config = buildRollupConfig(this.parameters, l1Addresses(roles.owner.address), l1Genesis, l2GenesisHash)
     await writeFile(this.layout.rollupConfig, `${JSON.stringify(config, null, 2)}\n`)
   }
-}
-
-/** Writes the forks added to a kept chain into its files. The genesis block does not change. */
-export class ForkWriter {
-  private readonly layout: TestnetLayout
-  private readonly parameters: ChainParameters
-
-  constructor(layout: TestnetLayout, parameters: ChainParameters) {
-    this.layout = layout
-    this.parameters = parameters
-  }
-
-  /** Whether rollup.json has other times. It is written last. */
-  async isNeeded(): Promise<boolean> {
-    const config = await readJson(this.layout.rollupConfig)
-    return FORKS.some((fork) => config[`${fork}_time`] !== this.parameters.forks[fork])
-  }
-
-  async writeGenesis(): Promise<void> {
-    const { genesis } = this.layout
-    await writeFile(genesis, JSON.stringify({ ...(await readJson(genesis)), config: chainConfig(this.parameters) }))
-  }
-
-  async writeRollupConfig(): Promise<void> {
-    const { rollupConfig } = this.layout
-    const config = await readJson(rollupConfig)
-    for (const fork of FORKS) config[`${fork}_time`] = this.parameters.forks[fork]
-    await writeFile(rollupConfig, `${JSON.stringify(config, null, 2)}\n`)
-  }
-}
-
-async function readJson(path: string): Promise<Record<string, unknown>> {
-  return JSON.parse(await readFile(path, 'utf8'))
 }

@@ -1,6 +1,9 @@
+import { readFile, writeFile } from 'node:fs/promises'
 import type { RpcClient } from '../../src/jsonRpc/client.ts'
+import { FORKS } from '../../src/rollup/protocol/index.ts'
+import { chainConfig } from '../genesis/l2Genesis.ts'
 import { readL1Block } from '../l1/rpc.ts'
-import { ChainMaker, ForkWriter } from './chain.ts'
+import { ChainMaker } from './chain.ts'
 import type { Emit } from './events.ts'
 import type { L1 } from './l1.ts'
 import { writeManifest } from './manifest.ts'
@@ -60,9 +63,24 @@ export async function resumeChain(
   // The manifest is written first. If this start is interrupted, the next start adds the forks.
   writeManifest(layout, { version: 1, chain, complete: true })
   const complete = resumeL1(origin, signal)
-  const forks = new ForkWriter(layout, chain)
-  if (!(await forks.isNeeded())) return { genesisWritten: Promise.resolve(), complete }
-  return { genesisWritten: forks.writeGenesis(), complete, initAgain: true, finish: () => forks.writeRollupConfig() }
+  const { genesis, rollupConfig } = layout
+  const config = await readJson(rollupConfig)
+  const isComplete = FORKS.every((fork) => config[`${fork}_time`] === chain.forks[fork])
+  if (isComplete) return { genesisWritten: Promise.resolve(), complete }
+  // The genesis block does not change.
+  const withForks = { ...(await readJson(genesis)), config: chainConfig(chain) }
+  const times = Object.fromEntries(FORKS.map((fork) => [`${fork}_time`, chain.forks[fork]]))
+  return {
+    genesisWritten: writeFile(genesis, JSON.stringify(withForks)),
+    complete,
+    initAgain: true,
+    // Written last, because it tells whether the forks are written.
+    finish: () => writeFile(rollupConfig, `${JSON.stringify({ ...config, ...times }, null, 2)}\n`),
+  }
+}
+
+async function readJson(path: string): Promise<Record<string, unknown>> {
+  return JSON.parse(await readFile(path, 'utf8'))
 }
 
 async function resumeL1({ l1, l1Client, emit, reached }: ChainOrigin, signal: AbortSignal): Promise<void> {
