@@ -5,6 +5,7 @@ import { type Hex, quantityToNumber, toHex, toQuantity } from '../../src/lib/hex
 import type { Logger } from '../../src/lib/logger.ts'
 import { type BlockId, JsonObjectReader } from '../../src/rollup/protocol/index.ts'
 import type { Account } from '../accounts.ts'
+import { keepTrying } from './keepTrying.ts'
 import { encodeProposal, readNextOutput } from './outputOracle.ts'
 import { type L1Block, readL1Block } from './rpc.ts'
 import { signTransaction, type TransactionRequest } from './transaction.ts'
@@ -66,22 +67,14 @@ export class OutputProposer {
   }
 
   /** Runs until the signal aborts. Never rejects: failures are logged once and retried. */
-  async run(signal: AbortSignal): Promise<void> {
-    const { clock, logger } = this.modules
-    let failure: string | undefined
-    while (!signal.aborted) {
-      try {
-        await this.proposeDue(signal)
-        if (failure !== undefined) logger.info('Proposing outputs again')
-        failure = undefined
-      } catch (error) {
-        if (signal.aborted) return
-        const err = describeError(error)
-        if (err !== failure) logger.warn('Could not propose outputs, trying again', { err })
-        failure = err
-      }
-      await sleep(clock, this.options.pollMs, signal).catch(() => {})
+  run(signal: AbortSignal): Promise<void> {
+    const { pollMs: pauseMs } = this.options
+    const messages = { failed: 'Could not propose outputs, trying again', again: 'Proposing outputs again' }
+    const work = async () => {
+      await this.proposeDue(signal)
+      await sleep(this.modules.clock, pauseMs, signal)
     }
+    return keepTrying(work, messages, { ...this.modules, pauseMs }, signal)
   }
 
   /** Proposes all due outputs, and resolves when they are on L1. */

@@ -1,8 +1,9 @@
 import { randomBytes } from 'node:crypto'
 import { type Clock, sleep } from '../../../src/lib/clock.ts'
-import { DeviumError, describeError } from '../../../src/lib/errors.ts'
+import { DeviumError } from '../../../src/lib/errors.ts'
 import { type Hex, toHex } from '../../../src/lib/hex.ts'
 import type { Logger } from '../../../src/lib/logger.ts'
+import { keepTrying } from '../keepTrying.ts'
 import type { L1Block } from '../rpc.ts'
 import type { BlobStore } from './blobStore.ts'
 import type { BuiltBlock, L1Engine, Labels } from './engine.ts'
@@ -66,26 +67,13 @@ export class ConsensusClient {
   }
 
   /** Builds a block in each slot until the signal aborts. Never rejects: failures are logged once and retried. */
-  async run(signal: AbortSignal): Promise<void> {
-    const { clock, logger } = this.modules
-    let failure: string | undefined
-    while (!signal.aborted) {
-      if (this.isPaused) {
-        await sleep(clock, RETRY_MS, signal).catch(() => {})
-        continue
-      }
-      try {
-        await this.makeNextBlock(signal)
-        if (failure !== undefined) logger.info('Making L1 blocks again')
-        failure = undefined
-      } catch (error) {
-        if (signal.aborted) return
-        const err = describeError(error)
-        if (err !== failure) logger.warn('Could not make an L1 block, trying again', { err })
-        failure = err
-        await sleep(clock, RETRY_MS, signal).catch(() => {})
-      }
+  run(signal: AbortSignal): Promise<void> {
+    const messages = { failed: 'Could not make an L1 block, trying again', again: 'Making L1 blocks again' }
+    const work = async () => {
+      while (this.isPaused) await sleep(this.modules.clock, RETRY_MS, signal)
+      await this.makeNextBlock(signal)
     }
+    return keepTrying(work, messages, { ...this.modules, pauseMs: RETRY_MS }, signal)
   }
 
   private async makeNextBlock(signal: AbortSignal): Promise<void> {
