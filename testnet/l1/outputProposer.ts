@@ -54,16 +54,12 @@ const MAX_L1_BLOCKS_WAITED = 20
 export class OutputProposer {
   private readonly modules: ProposerModules
   private readonly options: ProposerOptions
-  private lastNumber: number | undefined
+  /** L2 block of the last output on L1; undefined if there is none or it has not been read. */
+  lastOutput: number | undefined
 
   constructor(modules: ProposerModules, options: ProposerOptions) {
     this.modules = modules
     this.options = options
-  }
-
-  /** L2 block of the last output on L1; undefined if there is none or it has not been read. */
-  get lastOutput(): number | undefined {
-    return this.lastNumber
   }
 
   /** Runs until the signal aborts. Never rejects: failures are logged once and retried. */
@@ -87,7 +83,7 @@ export class OutputProposer {
         .request('optimism_syncStatus', [], { signal })
         .then((answer) => new JsonObjectReader(answer, 'sync status')),
     ])
-    if (next.number > next.interval) this.lastNumber = next.number - next.interval
+    if (next.number > next.interval) this.lastOutput = next.number - next.interval
     const currentL1 = status.object('current_l1')
     const derivedFrom = { hash: currentL1.hex('hash', 32), number: currentL1.integer('number') }
     // Derivation is starting or too far behind, so the contract has no hash to check.
@@ -98,7 +94,7 @@ export class OutputProposer {
     const last = due.at(-1)
     if (last === undefined) return
     const l1Block = await this.send(due, derivedFrom, head, signal)
-    this.lastNumber = last.number
+    this.lastOutput = last.number
     logger.info('Proposed outputs', { count: due.length, l2Block: last.number, outputRoot: last.outputRoot, l1Block })
   }
 

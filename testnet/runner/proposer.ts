@@ -6,17 +6,13 @@ import { OutputProposer } from '../l1/outputProposer.ts'
 import { createOwnLogger } from './ownLog.ts'
 import type { TestnetSetup } from './setup.ts'
 
-export interface RunningProposer {
-  /** L2 block of the last output on L1. */
-  readonly lastOutput: number | undefined
-  stop(): Promise<void>
-}
+export type RunningProposer = ReturnType<typeof startProposer>
 
 /** The proposer of a testnet's outputs. It runs in this process and has a log like the programs. */
 export function startProposer(
   clients: { l1: RpcClient; rollup: RpcClient },
   { chain, layout }: Pick<TestnetSetup, 'chain' | 'layout'>,
-): RunningProposer {
+) {
   const proposer = new OutputProposer(
     { ...clients, logger: createOwnLogger(layout.log('proposer')), clock: systemClock },
     {
@@ -30,10 +26,8 @@ export function startProposer(
   const stopping = new AbortController()
   const proposing = proposer.run(stopping.signal)
   return {
-    get lastOutput() {
-      return proposer.lastOutput
-    },
-    async stop() {
+    proposer,
+    async stop(): Promise<void> {
       stopping.abort()
       await proposing
     },

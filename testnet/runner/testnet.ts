@@ -148,7 +148,7 @@ export class Testnet {
   async status(): Promise<TestnetStatus> {
     const status = await this.statusReader.read()
     const head = status.nodes[0]?.unsafe?.number
-    const lastOutput = this.proposer?.lastOutput
+    const lastOutput = this.proposer?.proposer.lastOutput
     if (lastOutput !== undefined) status.lastOutput = lastOutput
     return head === undefined ? status : { ...status, fork: this.forkEvents.at(head) }
   }
