@@ -87,16 +87,17 @@ export async function predeployAlloc(
     const low = PREDEPLOYS[name]
     const proxyAccount = alloc[predeployAddress(low)]
     if (proxyAccount === undefined) continue
+    const initialised = INITIALISED[name] === undefined ? {} : { [slot(0)]: INITIALISED[name] }
     proxyAccount.storage = {
       ...proxyAccount.storage,
       [IMPLEMENTATION_SLOT]: wordOf(implementationAddress(low)),
+      ...initialised,
       ...storage[name],
     }
-    const initialised = INITIALISED[name]
     alloc[implementationAddress(low)] = {
       balance: '0x0',
       code: toHex(fillImmutables(artifact, immutables[name] ?? [])),
-      ...(initialised === undefined ? {} : { storage: { [slot(0)]: initialised } }),
+      storage: initialised,
     }
   }
   return alloc
@@ -113,7 +114,7 @@ const INITIALISED: Partial<Record<Predeploy, Hex>> = {
   OptimismMintableERC20Factory: word(1n),
 }
 
-/** The storage that the initialisers write, by each contract's storage layout. */
+/** The other storage that the initialisers write, by each contract's storage layout. */
 function initialStorage(
   l1: L1Addresses,
   { forks, genesisTime }: ChainParameters,
@@ -121,36 +122,19 @@ function initialStorage(
   const messenger = wordOf(predeployAddress(PREDEPLOYS.L2CrossDomainMessenger))
   return {
     L2CrossDomainMessenger: {
-      ...initialised('L2CrossDomainMessenger'),
       // CrossDomainMessenger: xDomainMsgSender (Constants.DEFAULT_L2_SENDER, no sender yet), otherMessenger.
       [slot(0xcc)]: word(0xdeadn),
       [slot(0xcf)]: wordOf(l1.L1CrossDomainMessenger),
     },
     // StandardBridge: messenger, otherBridge.
-    L2StandardBridge: {
-      ...initialised('L2StandardBridge'),
-      [slot(3)]: messenger,
-      [slot(4)]: wordOf(l1.L1StandardBridge),
-    },
+    L2StandardBridge: { [slot(3)]: messenger, [slot(4)]: wordOf(l1.L1StandardBridge) },
     // ERC721Bridge: messenger, otherBridge.
-    L2ERC721Bridge: {
-      ...initialised('L2ERC721Bridge'),
-      [slot(1)]: messenger,
-      [slot(2)]: wordOf(l1.L1ERC721Bridge),
-    },
-    OptimismMintableERC20Factory: {
-      ...initialised('OptimismMintableERC20Factory'),
-      [slot(1)]: wordOf(predeployAddress(PREDEPLOYS.L2StandardBridge)),
-    },
+    L2ERC721Bridge: { [slot(1)]: messenger, [slot(2)]: wordOf(l1.L1ERC721Bridge) },
+    OptimismMintableERC20Factory: { [slot(1)]: wordOf(predeployAddress(PREDEPLOYS.L2StandardBridge)) },
     // isEcotone and isFjord, one byte each. No upgrade transaction sets them on a chain whose genesis has the forks.
     GasPriceOracle: { [slot(0)]: word(isForkActive({ forks }, 'fjord', genesisTime) ? 0x0101n : 0x01n) },
     ProxyAdmin: { [slot(0)]: wordOf(roles.owner.address) },
   }
-}
-
-function initialised(name: Predeploy): Record<Hex, Hex> {
-  const value = INITIALISED[name]
-  return value === undefined ? {} : { [slot(0)]: value }
 }
 
 /** Constructor arguments, in the order of declaration. */
