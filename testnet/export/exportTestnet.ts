@@ -23,9 +23,7 @@ export function exportTestnet(
   const target = join(layout.dir, 'export')
   const dir = `${target}.partial`
   rmSync(dir, { recursive: true, force: true })
-  const [chainDir, stateDir, kubernetesDir] = ['chain', 'l1-state', 'kubernetes'].map((name) => join(dir, name))
-  if (chainDir === undefined || stateDir === undefined || kubernetesDir === undefined)
-    throw new RangeError('three directories')
+  const [chainDir, stateDir, kubernetesDir] = [join(dir, 'chain'), join(dir, 'l1-state'), join(dir, 'kubernetes')]
   for (const each of [chainDir, stateDir, kubernetesDir]) makeDirectory(each)
 
   const { genesis, rollupConfig, l1Config, dependencySet, upgradeBundle } = layout

@@ -1,6 +1,7 @@
 import type { CommandResult } from '../../src/cli/operator/testnet/commandTable.ts'
 import type { Hex } from '../../src/lib/hex.ts'
 import type { Fork } from '../../src/rollup/protocol/index.ts'
+import type { Account } from '../accounts.ts'
 import type { ChainParameters } from '../chainParameters.ts'
 import type { NodeClientNames } from '../clients/clients.ts'
 import { forksAround } from '../forks.ts'
@@ -55,7 +56,7 @@ export interface Endpoints {
   /** The first is the sequencer. */
   nodes: NodeEndpoints[]
   batcher: { adminRpc: string; metrics: string; address: Hex }
-  accounts: { name: string; address: Hex; privateKey: Hex }[]
+  accounts: readonly Account[]
   /** Path of the file with contracts and RPCs for applications (see addressBook). */
   addressesFile: string
   /** URL for `devium testnet join` on a machine that reaches it. */

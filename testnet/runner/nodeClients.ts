@@ -3,12 +3,10 @@ import { JsonObjectReader } from '../../src/rollup/protocol/index.ts'
 import type { NodeEndpoints } from './events.ts'
 import type { TestnetSetup } from './setup.ts'
 
-/** A paused node does not answer. Its peers still block the other side. */
+/** A paused node does not answer. Its peers still block the other side, and it gets no note. */
 const LIMIT = { timeoutMs: 2_000 }
 
 type Node = Pick<NodeEndpoints, 'name' | 'rollupRpc'>
-
-const NOTE_OPTIONS = { timeoutMs: 2_000 }
 
 /** The RPC clients of the rollup nodes, by node name. Method names are op-node's, which all rollup nodes serve. */
 export class NodeClients {
@@ -57,7 +55,7 @@ export class NodeClients {
    * Adds a note to the nodes' histories, so that their pages show it. A node that does not answer or is third-party gets none.
    */
   note(text: string): void {
-    for (const client of this.clients.values()) client.request('devium_note', [text], NOTE_OPTIONS).catch(() => {})
+    for (const client of this.clients.values()) client.request('devium_note', [text], LIMIT).catch(() => {})
   }
 
   async close(): Promise<void> {

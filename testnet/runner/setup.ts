@@ -167,7 +167,7 @@ export function describeEndpoints(setup: TestnetSetup, nodes: readonly NodeDescr
       metrics: `${url(ports.batcherMetrics)}/metrics`,
       address: roles.batcher.address,
     },
-    accounts: devAccounts.map(({ name, address, privateKey }) => ({ name, address, privateKey })),
+    accounts: devAccounts,
     addressesFile: layout.addresses,
     // The address for other machines, if they can reach it.
     joinUrl: host === '0.0.0.0' ? `http://${lanAddress() ?? '127.0.0.1'}:${ports.join}` : url(ports.join),

@@ -9,15 +9,9 @@ export interface Head {
   hash: Hex
 }
 
-export interface NodeHealth {
-  state: 'healthy' | 'degraded' | 'stopped'
-  /** The state and its first cause, in one or two sentences. */
-  text: string
-  causes: { code: string; text: string; command: string | null }[]
-}
-
 const healthSchema = z.object({
   state: z.enum(['healthy', 'degraded', 'stopped']),
+  /** The state and its first cause, in one or two sentences. */
   text: z.string(),
   causes: z.array(z.object({ code: z.string(), text: z.string(), command: z.string().nullable() })),
 })
@@ -25,7 +19,7 @@ const healthSchema = z.object({
 /** The status that one node reports. Undefined members are not known yet. */
 export interface NodeStatus {
   name: string
-  health?: NodeHealth
+  health?: z.infer<typeof healthSchema>
   unsafe?: Head
   safe?: Head
   finalized?: Head

@@ -77,11 +77,7 @@ export function plainLines(event: TestnetEvent): string[] {
 
 /** `Jovian, Karst at 14:03:20`, in the machine's time zone. */
 export function forkText({ genesis, later }: ForkPlan): string {
-  const two = (value: number) => String(value).padStart(2, '0')
-  const clockTime = (time: number) => {
-    const date = new Date(time * 1000)
-    return [date.getHours(), date.getMinutes(), date.getSeconds()].map(two).join(':')
-  }
+  const clockTime = (time: number) => new Date(time * 1000).toTimeString().slice(0, 'hh:mm:ss'.length)
   return [forkName(genesis), ...later.map(({ fork, time }) => `${forkName(fork)} at ${clockTime(time)}`)].join(', ')
 }
 

@@ -23,7 +23,6 @@ export function createBeaconApp(
 ): Hono {
   const app = new Hono()
   app.get('/eth/v1/node/version', (context) => context.json({ data: { version: 'devium-testnet' } }))
-  app.get('/eth/v1/node/version', (context) => context.json({ data: { version: 'devium-testnet' } }))
   app.get('/eth/v1/node/syncing', (context) =>
     context.json({ data: { sync_distance: '0', is_syncing: false, is_optimistic: false, el_offline: false } }),
   )
