@@ -20,14 +20,14 @@ export interface ClientChoice {
 
 /** The third-party programs of a node. An absent member means our program. */
 export interface NodeClientChoice {
-  rollup?: { client: RollupClient; path: string }
-  execution?: { client: ExecutionClient; path: string }
+  rollup?: { client: RollupClient; path: string } | undefined
+  execution?: { client: ExecutionClient; path: string } | undefined
 }
 
 /** The names of the programs, for display. */
 export interface NodeClientNames {
-  rollup?: RollupClient
-  execution?: ExecutionClient
+  rollup?: RollupClient | undefined
+  execution?: ExecutionClient | undefined
 }
 
 const KNOWN = [...ROLLUP_CLIENTS, ...EXECUTION_CLIENTS]
@@ -51,7 +51,7 @@ export function clientsOf(choices: readonly ClientChoice[], node: string): NodeC
   const own = choices.filter((choice) => choice.node === node)
   const rollup = own.find((choice): choice is ClientChoice & { client: RollupClient } => isRollup(choice.client))
   const execution = own.find((choice): choice is ClientChoice & { client: ExecutionClient } => !isRollup(choice.client))
-  return { ...(rollup === undefined ? {} : { rollup }), ...(execution === undefined ? {} : { execution }) }
+  return { rollup, execution }
 }
 
 function isRollup(client: RollupClient | ExecutionClient): client is RollupClient {
@@ -61,10 +61,7 @@ function isRollup(client: RollupClient | ExecutionClient): client is RollupClien
 /** Undefined if both programs are ours. */
 export function namesOf({ rollup, execution }: NodeClientChoice): NodeClientNames | undefined {
   if (rollup === undefined && execution === undefined) return undefined
-  return {
-    ...(rollup === undefined ? {} : { rollup: rollup.client }),
-    ...(execution === undefined ? {} : { execution: execution.client }),
-  }
+  return { rollup: rollup?.client, execution: execution?.client }
 }
 
 /** ` (op-node, op-geth)`; empty if both programs are ours. */

@@ -12,7 +12,7 @@ import type { TestnetStatus } from './status.ts'
 export interface NodeEndpoints {
   name: string
   /** Names of its third-party programs. */
-  clients?: NodeClientNames
+  clients?: NodeClientNames | undefined
   rollupRpc: string
   ethRpc: string
   /** The same RPC over WebSocket, with subscriptions. */

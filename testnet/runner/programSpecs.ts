@@ -71,10 +71,7 @@ export class ProgramSpecs {
     if (rollup?.client === 'kona') return this.foreign(name, konaNode(rollup.path, call, this.setup.chain))
     if (rollup !== undefined) {
       const sequencing = sequences ? { signerKey, stopped } : undefined
-      return this.foreign(
-        name,
-        opNode(rollup.path, call, { ...(execution === undefined ? {} : { execution }), sequencing }),
-      )
+      return this.foreign(name, opNode(rollup.path, call, { execution, sequencing }))
     }
     if (!sequences) return this.spec(name, rollupNode(call))
     const { args, ...rest } = sequencerNode(call, signerKey)

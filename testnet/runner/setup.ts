@@ -177,10 +177,9 @@ export function describeEndpoints(setup: TestnetSetup, nodes: readonly NodeDescr
 
 export function nodeEndpoints(host: string, { layout, clients, ports, p2p, peerId }: NodeDescription): NodeEndpoints {
   const url = (port: number) => `http://${reachableHost(host)}:${port}`
-  const others = clientNamesOf(clients)
   return {
     name: layout.name,
-    ...(others === undefined ? {} : { clients: others }),
+    clients: clientNamesOf(clients),
     rollupRpc: url(ports.rollupRpc),
     ethRpc: url(ports.ethRpc),
     ethWs: url(ports.ethRpc).replace('http', 'ws'),
