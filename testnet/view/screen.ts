@@ -124,7 +124,7 @@ function forkNow({ endpoints, status, nowMs }: ScreenState): string {
 /** Shows whole addresses, or only ports on a narrow terminal. */
 function nodeTable({ endpoints, status }: ScreenState, columns: number): string[] {
   const number = (value: number | undefined) => (value === undefined ? '-' : String(value))
-  const table = (address: (url: string) => string, titles: readonly string[]): string[] => {
+  const table = (address: (url: string) => string, final: string, eth: string, rollup: string): string[] => {
     const rows = endpoints.nodes.map((node, index) => {
       const known: NodeStatus = status.nodes[index] ?? { name: node.name }
       return [
@@ -140,22 +140,12 @@ function nodeTable({ endpoints, status }: ScreenState, columns: number): string[
         address(node.metrics),
       ]
     })
-    const header = [
-      'node',
-      'state',
-      'unsafe',
-      'safe',
-      ...titles.slice(0, 1),
-      'peers',
-      'mesh',
-      ...titles.slice(1),
-      'metrics',
-    ]
+    const header = ['node', 'state', 'unsafe', 'safe', final, 'peers', 'mesh', eth, rollup, 'metrics']
     return formatTable(header, rows).trimEnd().split('\n')
   }
-  const whole = table((url) => url, ['finalized', 'eth RPC', 'rollup RPC'])
+  const whole = table((url) => url, 'finalized', 'eth RPC', 'rollup RPC')
   if (whole.every((line) => line.length <= columns)) return whole
-  return table((url) => `:${new URL(url).port}`, ['final', 'eth', 'rollup'])
+  return table((url) => `:${new URL(url).port}`, 'final', 'eth', 'rollup')
 }
 
 /** The accounts that fit, and the number of hidden ones. Keys are never cut, because a cut key looks like another key. */
