@@ -28,6 +28,7 @@ const FEES = { maxFeePerGasWei: 10_000_000_000n, maxPriorityFeePerGasWei: 1_000_
 /** Sends a constant rate of transactions from one account until it is stopped. */
 export class TransactionLoad {
   private readonly modules: LoadModules
+  /** The last funded account, so that the user alone uses the first ones. */
   private readonly sender: Account
   private readonly chainId: number
   private stopping = new AbortController()
@@ -36,10 +37,12 @@ export class TransactionLoad {
   accepted = 0
   refused = 0
 
-  constructor(modules: LoadModules, { sender, chainId }: { sender: Account; chainId: number }) {
+  constructor(modules: LoadModules, { l2ChainId }: Pick<ChainParameters, 'l2ChainId'>) {
+    const sender = devAccounts.at(-1)
+    if (sender === undefined) throw new RangeError('a testnet has funded accounts')
     this.modules = modules
     this.sender = sender
-    this.chainId = chainId
+    this.chainId = l2ChainId
   }
 
   get isRunning(): boolean {
@@ -107,14 +110,4 @@ export class TransactionLoad {
     const count = await this.modules.l2.request('eth_getTransactionCount', [this.sender.address, 'pending'], { signal })
     return quantityToNumber(count)
   }
-}
-
-/** Uses the last funded account, so that the user alone uses the first ones. */
-export function createLoad(
-  modules: LoadModules,
-  { l2ChainId: chainId }: Pick<ChainParameters, 'l2ChainId'>,
-): TransactionLoad {
-  const sender = devAccounts.at(-1)
-  if (sender === undefined) throw new RangeError('a testnet has funded accounts')
-  return new TransactionLoad(modules, { sender, chainId })
 }

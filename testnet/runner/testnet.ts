@@ -10,7 +10,7 @@ import { HostilePeers } from '../hostile/hostilePeers.ts'
 import { readL1Block } from '../l1/rpc.ts'
 import { PeerBlocks } from '../links/peerBlocks.ts'
 import type { PeerLinks } from '../links/peerLinks.ts'
-import { createLoad, type TransactionLoad } from '../load/transactionLoad.ts'
+import { TransactionLoad } from '../load/transactionLoad.ts'
 import type { ProcessSpec } from '../process/managedProcess.ts'
 import { neighboursAmong } from '../topology.ts'
 import { addressBook } from './addresses.ts'
@@ -95,7 +95,7 @@ export class Testnet {
     this.endpoints = describeEndpoints(setup, nodes)
     this.l1Client = createRpcClient({ url: this.endpoints.l1.rpc })
     const l2 = createRpcClient({ url: `http://${reachableHost(setup.host)}:${this.links.entrancePort}` })
-    this.load = createLoad({ l2, clock: systemClock }, chain)
+    this.load = new TransactionLoad({ l2, clock: systemClock }, chain)
     this.snapshots = new Snapshots(setup)
     const l1Modules = { programs: this.programs, client: this.l1Client }
     const { l1Client } = setup
