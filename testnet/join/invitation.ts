@@ -1,5 +1,7 @@
 import { readFileSync } from 'node:fs'
+import { Hono } from 'hono'
 import { z } from 'zod'
+import { type HttpServerHandle, serveApp } from '../../src/jsonRpc/httpServer.ts'
 import { forkPlan } from '../runner/events.ts'
 import { lagoonFiles } from '../runner/lagoonFiles.ts'
 import type { TestnetSetup } from '../runner/setup.ts'
@@ -38,4 +40,19 @@ export function createInvitation(
     ports: { l1: ports.l1, beacon: ports.beacon, transactions, p2p: ports.nodes[0]?.p2p },
     peerId,
   })
+}
+
+/** Serves the invitation to anybody who reaches the address. It holds no secrets. */
+export function serveInvitation(create: () => Invitation, host: string, port: number): Promise<HttpServerHandle> {
+  const app = new Hono()
+  let text: string | undefined
+  app.get('/', (context) => {
+    try {
+      text ??= JSON.stringify(create())
+    } catch {
+      return context.text('the chain is not made yet', 503)
+    }
+    return context.body(text, 200, { 'content-type': 'application/json' })
+  })
+  return serveApp(app, host, port, 'join')
 }

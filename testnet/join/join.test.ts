@@ -3,8 +3,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { expect, it, onTestFinished } from 'vitest'
 import { fetchInvitation } from './fetchInvitation.ts'
-import type { Invitation } from './invitation.ts'
-import { serveInvitation } from './invitationServer.ts'
+import { type Invitation, serveInvitation } from './invitation.ts'
 import { joinTestnet } from './joinTestnet.ts'
 
 const INVITATION: Invitation = {

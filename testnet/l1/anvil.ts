@@ -6,7 +6,7 @@ import { UsageError } from '../../src/lib/errors.ts'
 import { fromHex, type Hex } from '../../src/lib/hex.ts'
 import { versionedHashOf } from '../../src/lib/kzg/index.ts'
 import type { ChainParameters } from '../chainParameters.ts'
-import { slotsInAnEpoch } from './finality.ts'
+import { slotsInAnEpoch } from './consensus/slots.ts'
 
 /**
  * Path of Anvil's binary. The npm package's command is a Node wrapper, so the binary is found in the package of this platform.

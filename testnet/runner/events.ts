@@ -46,7 +46,6 @@ export interface Endpoints {
   dir: string
   l1: {
     rpc: string
-    /** Absent if L1 itself serves blobs, by block number. */
     beacon: string
     chainId: number
     blockTime: number

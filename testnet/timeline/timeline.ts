@@ -1,4 +1,4 @@
-import type { HistoryEvent } from './nodeHistory.ts'
+import { z } from 'zod'
 
 /** The content of `timeline.json`: the events of a testnet while scenarios ran. Times are unix milliseconds. */
 export interface Timeline {
@@ -38,3 +38,18 @@ export interface NodePast {
 
 export const SAMPLE_COLUMNS = ['unsafe', 'safe', 'finalized', 'peers', 'mesh', 'gas'] as const
 export type SampleColumn = (typeof SAMPLE_COLUMNS)[number]
+
+const column = z.array(z.number().nullable())
+const moments = z.array(z.number())
+
+/** The part of `devium_history` that a timeline uses. */
+export const nodeHistory = z.object({
+  samples: z.object({
+    ...{ atMs: moments, unsafe: column, safe: column, finalized: column },
+    ...{ peers: column, mesh: column, gas: column },
+  }),
+  scores: z.object({ atMs: moments, peers: z.record(z.string(), column) }),
+  events: z.array(z.object({ atMs: z.number(), kind: z.string(), text: z.string(), subject: z.string().nullable() })),
+})
+
+export type HistoryEvent = z.output<typeof nodeHistory>['events'][number]

@@ -1,8 +1,7 @@
 import { type Clock, sleep } from '../../src/lib/clock.ts'
 import { shortPeer } from '../../src/lib/shortIds.ts'
 import type { Endpoints, TestnetEvent } from '../runner/events.ts'
-import { nodeHistory } from './nodeHistory.ts'
-import { type Mark, type NodePast, SAMPLE_COLUMNS, type ScenarioSpan, type Timeline } from './timeline.ts'
+import { type Mark, type NodePast, nodeHistory, SAMPLE_COLUMNS, type ScenarioSpan, type Timeline } from './timeline.ts'
 
 export interface RecorderModules {
   clock: Clock
