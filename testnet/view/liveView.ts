@@ -88,12 +88,9 @@ export function createLiveView({ terminal, now, isColoured, controls }: LiveView
       case 'status':
         status = event
         return true
-      case 'ended': {
-        const { program, how, log, lastLines } = event
-        const others = ended.filter((other) => other.program !== program)
-        ended = [...others, { program, how, log, lastLine: lastLines.at(-1) ?? '', atMs: now() }]
+      case 'ended':
+        ended = [...ended.filter(({ program }) => program !== event.program), { ...event, atMs: now() }]
         return true
-      }
       case 'started-again':
         ended = ended.filter(({ program }) => program !== event.program)
         note(`${event.program} was started again`)

@@ -5,19 +5,15 @@ import { cutLine, type Line } from '../../src/cli/shared/terminal/styledLine.ts'
 import { formatSeconds } from '../../src/cli/shared/units.ts'
 import { clientSuffix } from '../clients/clients.ts'
 import { forkName } from '../forks.ts'
+import type { Ending } from '../process/managedProcess.ts'
 import { contractLines } from '../runner/addresses.ts'
 import type { Endpoints } from '../runner/events.ts'
 import type { NodeStatus, TestnetStatus } from '../runner/status.ts'
 import type { PromptState } from './commandPrompt.ts'
 
 /** A program that exited unexpectedly. */
-export interface EndedProgram {
+export interface EndedProgram extends Ending {
   program: string
-  /** `exit code 1`, `signal SIGKILL`. */
-  how: string
-  log: string
-  /** The last line of its log, which usually has the cause. */
-  lastLine: string
   atMs: number
 }
 
@@ -91,10 +87,11 @@ function verdictLines({ endpoints, status }: ScreenState, columns: number): Line
 
 /** The ended programs: time, exit reason, and the cause from the log. */
 function endedLines({ ended, nowMs }: ScreenState): Line[] {
-  return ended.flatMap(({ program, how, log, lastLine, atMs }): Line[] => [
+  return ended.flatMap(({ program, how, log, lastLines, atMs }): Line[] => [
     '',
     [{ text: `${program} ended ${formatSeconds((nowMs - atMs) / 1000)} ago with ${how}`, style: 'bad' }, `   ${log}`],
-    ...(lastLine === '' ? [] : [`  ${plainText(lastLine)}`]),
+    // The last line usually has the cause.
+    ...lastLines.slice(-1).map((line) => `  ${plainText(line)}`),
   ])
 }
 

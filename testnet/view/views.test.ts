@@ -157,7 +157,7 @@ describe('screen', () => {
 
   it('shows ended programs, their exit reason and the last line of their log', () => {
     const [program, how, log] = ['verifier1-node', 'exit code 1', '/data/net/logs/verifier1-node.log']
-    const ended = [{ program, how, log, lastLine: 'devium--batcher: no engine\x1b[2J', atMs: 1_001_900 }]
+    const ended = [{ program, how, log, lastLines: ['devium--batcher: no engine\x1b[2J'], atMs: 1_001_900 }]
     const lines = renderScreen({ ...state, ended }, { columns: 160, rows: 50 })
     const index = lines.indexOf(`verifier1-node ended 2 s ago with exit code 1   ${log}`)
     expect(lines[index + 1]).toBe('  devium--batcher: no engine?[2J')
