@@ -35,14 +35,14 @@ function statefulSet(pod: Pod, l1StateParts: readonly string[]): Yaml {
     command: ['/bin/sh', '-c', 'cp /files/* /chain/ && gunzip -c /genesis/genesis.json.gz > /chain/genesis.json'],
   }
   const isNode = init.length > 0
-  const volumes: Yaml[] = [
+  const volumes: Volume[] = [
     { name: 'chain', emptyDir: {} },
     ...(isNode ? [configMap('files', 'chain'), configMap('genesis', 'genesis')] : []),
     ...(name === 'l1'
       ? [{ name: 'l1-state', projected: { sources: l1StateParts.map((part) => ({ configMap: { name: part } })) } }]
       : []),
   ]
-  const mounts = ['data', ...volumes.map((volume) => nameOf(volume))].map((volume) => ({
+  const mounts = ['data', ...volumes.map((volume) => volume.name)].map((volume) => ({
     name: volume,
     mountPath: `/${volume}`,
   }))
@@ -75,12 +75,10 @@ function statefulSet(pod: Pod, l1StateParts: readonly string[]): Yaml {
   }
 }
 
-function configMap(volume: string, name: string): Yaml {
-  return { name: volume, configMap: { name } }
-}
+type Volume = { name: string } & { readonly [source: string]: Yaml }
 
-function nameOf(volume: Yaml): string {
-  return typeof volume === 'object' && volume !== null && 'name' in volume ? String(volume.name) : ''
+function configMap(volume: string, name: string): Volume {
+  return { name: volume, configMap: { name } }
 }
 
 function containerOf({ name, image, command, env, health }: Container, volumeMounts: Yaml): Yaml {
