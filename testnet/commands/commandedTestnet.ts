@@ -42,3 +42,6 @@ export interface CommandedTestnet {
 }
 
 export type CommandOutcome = Omit<CommandResult, 'command'>
+
+/** Runs a command with its words. Throws UsageError if the words are wrong or the command cannot run now. */
+export type Handler = (testnet: CommandedTestnet, words: readonly string[]) => Promise<CommandOutcome>

@@ -2,7 +2,7 @@ import { type CommandResult, TESTNET_COMMANDS } from '../../src/cli/operator/tes
 import { UsageError } from '../../src/lib/errors.ts'
 import { unknownName } from '../../src/lib/nearest.ts'
 import type { Emit } from '../runner/events.ts'
-import type { CommandedTestnet, CommandOutcome } from './commandedTestnet.ts'
+import type { CommandedTestnet, Handler } from './commandedTestnet.ts'
 import { sendHostile } from './hostileCommand.ts'
 import { changeL1, reorg, setBlobs } from './l1Commands.ts'
 import { changeLink, heal, partition } from './linkCommands.ts'
@@ -11,7 +11,6 @@ import { addNode, moveSequencer, removeNode } from './nodeCommands.ts'
 import { killProgram, pauseProgram, setClock, startProgram, stopProgram } from './programCommands.ts'
 import { exportNetwork, restoreSnapshot, takeSnapshot } from './snapshotCommands.ts'
 
-type Handler = (testnet: CommandedTestnet, words: readonly string[]) => Promise<CommandOutcome>
 /** Runs one command line, already split. Throws UsageError if the words are wrong or the command cannot run now. */
 export type RunCommand = (words: readonly string[]) => Promise<CommandResult>
 

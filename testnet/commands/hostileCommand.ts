@@ -1,13 +1,13 @@
 import { HOSTILE_KINDS } from '../../src/cli/operator/testnet/hostileKinds.ts'
 import { UsageError } from '../../src/lib/errors.ts'
 import { countOf } from '../../src/lib/phrases.ts'
-import type { CommandedTestnet, CommandOutcome } from './commandedTestnet.ts'
+import type { Handler } from './commandedTestnet.ts'
 import { nodeNamed, sequencerRpc } from './nodeLookup.ts'
 
 const KINDS: readonly string[] = HOSTILE_KINDS
 
 /** `hostile KIND [NODE]`, `hostile off`. */
-export async function sendHostile(testnet: CommandedTestnet, words: readonly string[]): Promise<CommandOutcome> {
+export const sendHostile: Handler = async (testnet, words) => {
   const { hostile } = testnet
   const [kind = '', name] = words
   if (kind === 'off' && name === undefined) {

@@ -1,11 +1,11 @@
 import { UsageError } from '../../src/lib/errors.ts'
 import { countOf, gweiText } from '../../src/lib/phrases.ts'
 import { BLOB_MODES, type BlobMode } from '../l1/beaconService.ts'
-import type { CommandedTestnet, CommandOutcome } from './commandedTestnet.ts'
+import type { Handler } from './commandedTestnet.ts'
 import { sequencerRpc } from './nodeLookup.ts'
 
 /** `reorg N`. Finalized blocks stay, because L2 never reverts what they hold. */
-export async function reorg(testnet: CommandedTestnet, [text = '']: readonly string[]): Promise<CommandOutcome> {
+export const reorg: Handler = async (testnet, [text = '']) => {
   const { l1 } = testnet
   const depth = Number(text)
   if (!/^\d+$/.test(text) || depth < 1) throw new UsageError(`reorg: expected how many L1 blocks, got "${text}"`)
@@ -24,9 +24,9 @@ export async function reorg(testnet: CommandedTestnet, [text = '']: readonly str
 }
 
 /** `l1 stop`, `l1 start`, `l1 fees xN`. */
-export async function changeL1(testnet: CommandedTestnet, words: readonly string[]): Promise<CommandOutcome> {
+export const changeL1: Handler = async (testnet, words) => {
   const { l1 } = testnet
-  const [action = '', amount, ...more] = words
+  const [action = '', amount] = words
   const rpc = sequencerRpc(testnet)
   if (amount === undefined && action === 'stop') {
     await l1.stopBlocks()
@@ -39,15 +39,9 @@ export async function changeL1(testnet: CommandedTestnet, words: readonly string
     await l1.startBlocks()
     return { did: 'L1 builds blocks again.', lookAt: `Safe heads advance: npx devium status --rpc ${rpc}` }
   }
-  const [, factor] = /^x(\d+(?:\.\d+)?)$/.exec(amount ?? '') ?? []
-  if (
-    action === 'fees' &&
-    factor !== undefined &&
-    more.length === 0 &&
-    Number(factor) > 0 &&
-    Number(factor) <= MAX_FACTOR
-  ) {
-    const baseFee = await l1.multiplyBaseFee(Number(factor))
+  const factor = Number(/^x(\d+(?:\.\d+)?)$/.exec(amount ?? '')?.[1])
+  if (action === 'fees' && factor > 0 && factor <= MAX_FACTOR) {
+    const baseFee = await l1.multiplyBaseFee(factor)
     return {
       did: `The base fee of L1's next block is ${gweiText(baseFee)}; it falls by an eighth with each empty block after that.`,
       lookAt: `The batch submitter's fees: npx devium batcher status --rpc ${testnet.endpoints.batcher.adminRpc}`,
@@ -63,7 +57,7 @@ const BLOBS_DID: Readonly<Record<BlobMode, string>> = {
 }
 
 /** `blobs on|off|lie`. */
-export async function setBlobs(testnet: CommandedTestnet, [word = '']: readonly string[]): Promise<CommandOutcome> {
+export const setBlobs: Handler = async (testnet, [word = '']) => {
   const mode = BLOB_MODES.find((known) => known === word)
   if (mode === undefined) throw new UsageError(`blobs: expected ${BLOB_MODES.join(', ')}, got "${word}"`)
   if (testnet.da === 'calldata')

@@ -4,7 +4,7 @@ import { DeviumError, UsageError } from '../../src/lib/errors.ts'
 import { countOf, listOf } from '../../src/lib/phrases.ts'
 import type { Pair } from '../links/peerLinks.ts'
 import type { LinkQuality } from '../links/tcpProxy.ts'
-import type { CommandedTestnet, CommandOutcome } from './commandedTestnet.ts'
+import type { CommandedTestnet, Handler } from './commandedTestnet.ts'
 import { nodeNamed } from './nodeLookup.ts'
 
 /** Poll interval for nodes whose connections were just cut. */
@@ -12,7 +12,7 @@ const POLL_MS = 50
 const CUT_TIMEOUT_MS = 10_000
 
 /** `partition a,b|c,d`. Nodes that are not named form one more side. */
-export async function partition(testnet: CommandedTestnet, words: readonly string[]): Promise<CommandOutcome> {
+export const partition: Handler = async (testnet, words) => {
   const { links } = testnet
   const names = links.names()
   const named = words
@@ -41,10 +41,7 @@ export async function partition(testnet: CommandedTestnet, words: readonly strin
 }
 
 /** `link a-b delay=200ms,loss=5%,rate=100kB`, `link all …`, `link a-b off`. */
-export async function changeLink(
-  testnet: CommandedTestnet,
-  [which = '', ...settings]: readonly string[],
-): Promise<CommandOutcome> {
+export const changeLink: Handler = async (testnet, [which = '', ...settings]) => {
   const { links } = testnet
   const quality = parseQuality(settings.join(','))
   const before = await connectedPairs(testnet)
@@ -67,7 +64,7 @@ export async function changeLink(
   }
 }
 
-export async function heal(testnet: CommandedTestnet): Promise<CommandOutcome> {
+export const heal: Handler = async (testnet) => {
   const { links } = testnet
   if (!links.isFaulty()) throw new UsageError('heal: no link is cut or slow')
   links.heal()

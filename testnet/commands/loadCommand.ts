@@ -1,7 +1,7 @@
 import { UsageError } from '../../src/lib/errors.ts'
 import { countOf } from '../../src/lib/phrases.ts'
 import { LOADS, type LoadKind } from '../load/transactionLoad.ts'
-import type { CommandedTestnet, CommandOutcome } from './commandedTestnet.ts'
+import type { Handler } from './commandedTestnet.ts'
 import { sequencerOf } from './nodeLookup.ts'
 
 /** Limited because the runner's process signs the transactions. */
@@ -10,7 +10,7 @@ const KINDS = Object.keys(LOADS)
 const isKind = (text: string): text is LoadKind => text in LOADS
 
 /** `load N [transfers|data]`, `load off`. */
-export async function setLoad(testnet: CommandedTestnet, words: readonly string[]): Promise<CommandOutcome> {
+export const setLoad: Handler = async (testnet, words) => {
   const { load } = testnet
   const [amount = '', kind = 'transfers'] = words
   const lookAt = `Blocks and batches show it: npx devium watch --rpc ${sequencerOf(testnet).rollupRpc}`

@@ -1,8 +1,8 @@
 import { UsageError } from '../../src/lib/errors.ts'
-import type { CommandedTestnet, CommandOutcome } from './commandedTestnet.ts'
+import type { Handler } from './commandedTestnet.ts'
 import { nodeNamed, sequencerRpc } from './nodeLookup.ts'
 
-export async function addNode(testnet: CommandedTestnet): Promise<CommandOutcome> {
+export const addNode: Handler = async (testnet) => {
   const name = await testnet.addNode()
   const { rollupRpc: rpc } = nodeNamed(testnet, name)
   return {
@@ -11,7 +11,7 @@ export async function addNode(testnet: CommandedTestnet): Promise<CommandOutcome
   }
 }
 
-export async function removeNode(testnet: CommandedTestnet, [name = '']: readonly string[]): Promise<CommandOutcome> {
+export const removeNode: Handler = async (testnet, [name = '']) => {
   if (name === testnet.sequencer) throw new UsageError(`${name} makes the blocks: stop it instead`)
   nodeNamed(testnet, name, testnet.sequencer)
   await testnet.removeNode(name)
@@ -21,10 +21,7 @@ export async function removeNode(testnet: CommandedTestnet, [name = '']: readonl
   }
 }
 
-export async function moveSequencer(
-  testnet: CommandedTestnet,
-  [action, name = '']: readonly string[],
-): Promise<CommandOutcome> {
+export const moveSequencer: Handler = async (testnet, [action, name = '']) => {
   if (action !== 'move') throw new UsageError(`sequencer: expected "sequencer move NODE", got "sequencer ${action}"`)
   if (name === testnet.sequencer) throw new UsageError(`${name} is the sequencer already`)
   const before = testnet.sequencer

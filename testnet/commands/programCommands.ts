@@ -4,23 +4,17 @@ import { listOf } from '../../src/lib/phrases.ts'
 import type { NodeEndpoints } from '../runner/events.ts'
 import { L1_PROGRAM } from '../runner/l1.ts'
 import { BATCHER_PROGRAM, gethProgram, nodeProgram } from '../runner/programs.ts'
-import type { CommandedTestnet, CommandOutcome } from './commandedTestnet.ts'
+import type { CommandedTestnet, Handler } from './commandedTestnet.ts'
 import { sequencerOf } from './nodeLookup.ts'
 
-export async function killProgram(
-  testnet: CommandedTestnet,
-  [target = '']: readonly string[],
-): Promise<CommandOutcome> {
+export const killProgram: Handler = async (testnet, [target = '']) => {
   const running = runningAt(testnet, target)
   await Promise.all(running.map((name) => testnet.programs.end(name, 'SIGKILL')))
   return { did: `${listOf(running)} killed.`, lookAt: effectOf(testnet, target) }
 }
 
 /** Stops the rollup node first, as documented. */
-export async function stopProgram(
-  testnet: CommandedTestnet,
-  [target = '']: readonly string[],
-): Promise<CommandOutcome> {
+export const stopProgram: Handler = async (testnet, [target = '']) => {
   const running = runningAt(testnet, target)
   for (const name of running.toReversed()) {
     const isInterrupted = name === L1_PROGRAM || name.endsWith('-geth')
@@ -29,10 +23,7 @@ export async function stopProgram(
   return { did: `${listOf(running)} stopped.`, lookAt: effectOf(testnet, target) }
 }
 
-export async function pauseProgram(
-  testnet: CommandedTestnet,
-  [target = '']: readonly string[],
-): Promise<CommandOutcome> {
+export const pauseProgram: Handler = async (testnet, [target = '']) => {
   const { programs } = testnet
   const running = runningAt(testnet, target).filter((name) => !programs.isPaused(name))
   if (running.length === 0) throw new UsageError(`${target} is paused already`)
@@ -40,10 +31,7 @@ export async function pauseProgram(
   return { did: `${listOf(running)} paused.`, lookAt: effectOf(testnet, target) }
 }
 
-export async function startProgram(
-  testnet: CommandedTestnet,
-  [target = '']: readonly string[],
-): Promise<CommandOutcome> {
+export const startProgram: Handler = async (testnet, [target = '']) => {
   const { programs } = testnet
   const idle = programsAt(testnet, target).filter((name) => !programs.isRunning(name) || programs.isPaused(name))
   if (idle.length === 0) throw new UsageError(`${target} runs already`)
@@ -61,10 +49,7 @@ export async function startProgram(
 const MAX_CLOCK_MS = 365 * 24 * 3_600_000
 
 /** `clock NODE +30s`, `clock NODE -30s`, `clock NODE 0`. */
-export async function setClock(
-  testnet: CommandedTestnet,
-  [target = '', text = '']: readonly string[],
-): Promise<CommandOutcome> {
+export const setClock: Handler = async (testnet, [target = '', text = '']) => {
   const [, sign = '', amount = ''] = /^([+-]?)(.*)$/.exec(text) ?? []
   const ms = parseDurationMs(amount)
   if (ms > MAX_CLOCK_MS) throw new UsageError(`clock: expected a year at most, got "${text}"`)

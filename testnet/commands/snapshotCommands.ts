@@ -1,11 +1,11 @@
 import { formatDuration } from '../../src/lib/duration.ts'
 import { UsageError } from '../../src/lib/errors.ts'
 import { L1_PROGRAM } from '../runner/l1.ts'
-import type { CommandedTestnet, CommandOutcome } from './commandedTestnet.ts'
+import type { Handler } from './commandedTestnet.ts'
 import { sequencerRpc } from './nodeLookup.ts'
 
 /** `snapshot NAME`. */
-export async function takeSnapshot(testnet: CommandedTestnet, [name = '']: readonly string[]): Promise<CommandOutcome> {
+export const takeSnapshot: Handler = async (testnet, [name = '']) => {
   const { snapshots, programs } = testnet
   snapshots.checkNew(name)
   // The runner's beacon API ends with the snapshot, and starts again with L1.
@@ -23,10 +23,7 @@ export async function takeSnapshot(testnet: CommandedTestnet, [name = '']: reado
 }
 
 /** `restore NAME`. */
-export async function restoreSnapshot(
-  testnet: CommandedTestnet,
-  [name = '']: readonly string[],
-): Promise<CommandOutcome> {
+export const restoreSnapshot: Handler = async (testnet, [name = '']) => {
   const { snapshots } = testnet
   const ageSeconds = snapshots.ageOf(name)
   const put = await snapshots.prepare(name)
@@ -37,7 +34,7 @@ export async function restoreSnapshot(
   }
 }
 
-export async function exportNetwork(testnet: CommandedTestnet): Promise<CommandOutcome> {
+export const exportNetwork: Handler = async (testnet) => {
   const dir = await testnet.export()
   return {
     did: `${dir} has the chain with today's L1 state, compose.yaml, and kubernetes/.`,

@@ -262,10 +262,9 @@ export class Testnet {
       if (this.programs.isRunning(program)) await this.programs.end(program, signal)
       this.programs.forget(program)
     }
-    const isOther = (one: string) => one !== name
-    this.nodes.splice(0, this.nodes.length, ...this.nodes.filter(({ layout }) => isOther(layout.name)))
-    const { nodes } = this.endpoints
-    nodes.splice(0, nodes.length, ...nodes.filter((node) => isOther(node.name)))
+    const index = this.nodes.findIndex(({ layout }) => layout.name === name)
+    this.nodes.splice(index, 1)
+    this.endpoints.nodes.splice(index, 1)
     await this.clients.remove(name)
     await this.links.remove(name)
   }
