@@ -1,9 +1,8 @@
-import { networkInterfaces } from 'node:os'
 import { binDirectory } from './binDirectory.ts'
 import type { Endpoints } from './events.ts'
 import { lagoonFiles } from './lagoonFiles.ts'
 import type { TestnetLayout } from './layout.ts'
-import type { NodePorts } from './ports.ts'
+import { type NodePorts, ownAddresses } from './ports.ts'
 import { geth, gethInit, type ProgramCall, rollupNode } from './programs.ts'
 
 /**
@@ -107,9 +106,7 @@ The testnet listens on ${host} only. Forward its ports over ssh, and the steps a
 
 /** The address of this machine in its local network. */
 export function lanAddress(): string | undefined {
-  return Object.values(networkInterfaces())
-    .flatMap((addresses) => addresses ?? [])
-    .find(({ family, internal }) => family === 'IPv4' && !internal)?.address
+  return ownAddresses().find(({ internal }) => !internal)?.address
 }
 
 /** One line if it is short, else one flag a line. Both can be pasted. */

@@ -1,6 +1,6 @@
 import { createSocket } from 'node:dgram'
 import { createServer, isIPv6, type Server } from 'node:net'
-import { networkInterfaces } from 'node:os'
+import { type NetworkInterfaceInfo, networkInterfaces } from 'node:os'
 import { isErrno, UsageError } from '../../src/lib/errors.ts'
 import { describeFileError } from '../../src/lib/fileErrors.ts'
 
@@ -184,7 +184,8 @@ function tryUdp(port: number, host: string): Promise<Error | undefined> {
 function whyNot({ port, use, error }: FailedPort, host: string): string {
   const named = `port ${port} (${use})`
   if (isErrno(error, 'EADDRNOTAVAIL')) {
-    return `--host ${host}: this machine does not have that address; it has ${ownAddresses()}, and 0.0.0.0 stands for all`
+    const own = ownAddresses().map(({ address }) => address)
+    return `--host ${host}: this machine does not have that address; it has ${own.join(', ')}, and 0.0.0.0 stands for all`
   }
   if (isErrno(error, 'EACCES')) {
     return `${named}: the system lets only root listen on so low a port; choose others with --base-port`
@@ -195,10 +196,8 @@ function whyNot({ port, use, error }: FailedPort, host: string): string {
   return `${named} is not usable: ${describeFileError(error)}`
 }
 
-function ownAddresses(): string {
+/** The IPv4 addresses of this machine. */
+export function ownAddresses(): NetworkInterfaceInfo[] {
   const addresses = Object.values(networkInterfaces()).flatMap((found) => found ?? [])
-  return addresses
-    .filter(({ family }) => family === 'IPv4')
-    .map(({ address }) => address)
-    .join(', ')
+  return addresses.filter(({ family }) => family === 'IPv4')
 }
