@@ -15,7 +15,7 @@ export function parseL1Client(text: string): L1Client {
   return { geth: resolve(path) }
 }
 
-/** Forks that an L1 can activate while it runs. It has all earlier forks from genesis. */
+/** The fork that an L1 can activate while it runs. It has all earlier forks from genesis. */
 export const L1_FORKS = ['amsterdam'] as const
 export type L1Fork = (typeof L1_FORKS)[number]
 
@@ -28,14 +28,11 @@ export interface L1ForkActivation {
 /** `amsterdam:60`. Throws UsageError. */
 export function parseL1ForkActivations(text: string): L1ForkActivation[] {
   const activations = parseActivations(text, parseL1Fork, 'amsterdam:60')
-  const twice = activations.find(({ fork }, index) => activations.findIndex((other) => other.fork === fork) < index)
-  if (twice !== undefined) throw new UsageError(`${twice.fork} is given twice`)
+  const [first, second] = activations
+  if (second !== undefined) throw new UsageError(`${second.fork} is given twice`)
   // Block 1 holds the deployment, which uses the gas costs before the fork.
-  const atOnce = activations.find(({ seconds }) => seconds === 0)
-  if (atOnce !== undefined) {
-    throw new UsageError(
-      `${atOnce.fork}:${atOnce.seconds}: the first L1 block comes before ${atOnce.fork}, give at least 1`,
-    )
+  if (first?.seconds === 0) {
+    throw new UsageError(`${first.fork}:0: the first L1 block comes before ${first.fork}, give at least 1`)
   }
   return activations
 }
@@ -62,6 +59,6 @@ export function l1Parameters(
   startTime: number,
 ): L1Parameters | undefined {
   if (client === 'anvil') return undefined
-  const amsterdam = activations.find(({ fork }) => fork === 'amsterdam')
+  const [amsterdam] = activations
   return { client: 'geth', ...(amsterdam === undefined ? {} : { amsterdamTime: startTime + amsterdam.seconds }) }
 }

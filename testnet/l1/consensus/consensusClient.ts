@@ -119,12 +119,10 @@ export class ConsensusClient {
   /** Uses the genesis block if the chain is too short. */
   private async labelsBehind(headNumber: number, signal: AbortSignal): Promise<Omit<Labels, 'head'>> {
     const { slotsPerEpoch } = this.options
-    const [safe, finalized] = await Promise.all(
-      [slotsPerEpoch, 2 * slotsPerEpoch].map((behind) =>
-        this.modules.engine.block(Math.max(0, headNumber - behind), this.calls(signal)),
-      ),
-    )
-    if (safe === undefined || finalized === undefined) throw new RangeError('two blocks were asked for')
+    const blockBehind = (distance: number) =>
+      this.modules.engine.block(Math.max(0, headNumber - distance), this.calls(signal))
+    const safe = await blockBehind(slotsPerEpoch)
+    const finalized = await blockBehind(2 * slotsPerEpoch)
     return { safe: safe.hash, finalized: finalized.hash }
   }
 
