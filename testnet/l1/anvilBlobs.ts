@@ -9,52 +9,41 @@ import { readL1Block } from './rpc.ts'
 /** Anvil answers at once, except while it loads KZG's trusted setup. */
 const TIMEOUT_MS = 30_000
 
-/** Reads Anvil's blobs by slot. Anvil's own beacon API uses block numbers as slots, and takes one hash a request. */
-export class AnvilBlobs {
-  private readonly l1: RpcClient
-  private readonly times: SlotTimes
+/**
+ * Reads Anvil's blobs of a slot. Undefined if the slot has no block. Anvil's own beacon API uses block numbers as slots, and takes
+ * one hash a request.
+ */
+export async function readAnvilBlobs(l1: RpcClient, times: SlotTimes, slot: number): Promise<StoredBlob[] | undefined> {
+  const timestamp = timeOfSlot(times, slot)
+  const number = await firstBlockFrom(l1, timestamp)
+  const block = new JsonObjectReader(await l1.request('eth_getBlockByNumber', [toQuantity(number), true]), 'block')
+  if (block.quantityNumber('timestamp') !== timestamp) return undefined
+  const hashes = block.array('transactions').flatMap((transaction) => {
+    const fields = new JsonObjectReader(transaction, 'transaction')
+    return (fields.optionalArray('blobVersionedHashes') ?? []).filter((hash) => isHex(hash, 32))
+  })
+  return Promise.all(
+    hashes.map(async (versionedHash) => ({ versionedHash, blob: await readBlob(l1, number, versionedHash) })),
+  )
+}
 
-  constructor(l1: RpcClient, times: SlotTimes) {
-    this.l1 = l1
-    this.times = times
+/** Number of the first block at this time or later, or of the head. */
+async function firstBlockFrom(l1: RpcClient, timestamp: number): Promise<number> {
+  let low = 0
+  let high = (await readL1Block(l1)).number
+  while (low < high) {
+    const middle = Math.floor((low + high) / 2)
+    if ((await readL1Block(l1, toQuantity(middle))).timestamp < timestamp) low = middle + 1
+    else high = middle
   }
+  return low
+}
 
-  /** Undefined if the slot has no block. */
-  async read(slot: number): Promise<StoredBlob[] | undefined> {
-    const timestamp = timeOfSlot(this.times, slot)
-    const number = await this.firstBlockFrom(timestamp)
-    const block = new JsonObjectReader(
-      await this.l1.request('eth_getBlockByNumber', [toQuantity(number), true]),
-      'block',
-    )
-    if (block.quantityNumber('timestamp') !== timestamp) return undefined
-    const hashes = block.array('transactions').flatMap((transaction) => {
-      const fields = new JsonObjectReader(transaction, 'transaction')
-      return (fields.optionalArray('blobVersionedHashes') ?? []).filter((hash) => isHex(hash, 32))
-    })
-    return Promise.all(
-      hashes.map(async (versionedHash) => ({ versionedHash, blob: await this.blob(number, versionedHash) })),
-    )
-  }
-
-  /** Number of the first block at this time or later, or of the head. */
-  private async firstBlockFrom(timestamp: number): Promise<number> {
-    let low = 0
-    let high = (await readL1Block(this.l1)).number
-    while (low < high) {
-      const middle = Math.floor((low + high) / 2)
-      if ((await readL1Block(this.l1, toQuantity(middle))).timestamp < timestamp) low = middle + 1
-      else high = middle
-    }
-    return low
-  }
-
-  private async blob(block: number, versionedHash: Hex): Promise<Hex> {
-    const url = `${this.l1.url}/eth/v1/beacon/blobs/${block}?versioned_hashes=${versionedHash}`
-    const response = await fetch(url, { signal: AbortSignal.timeout(TIMEOUT_MS) })
-    const { data } = (await response.json()) as { data?: unknown[] }
-    const blob = data?.[0]
-    if (!isHex(blob)) throw new DeviumError('l1-blobs', `Anvil has no blob ${versionedHash} in block ${block}`)
-    return blob
-  }
+async function readBlob(l1: RpcClient, block: number, versionedHash: Hex): Promise<Hex> {
+  const url = `${l1.url}/eth/v1/beacon/blobs/${block}?versioned_hashes=${versionedHash}`
+  const response = await fetch(url, { signal: AbortSignal.timeout(TIMEOUT_MS) })
+  const { data } = (await response.json()) as { data?: unknown[] }
+  const blob = data?.[0]
+  if (!isHex(blob)) throw new DeviumError('l1-blobs', `Anvil has no blob ${versionedHash} in block ${block}`)
+  return blob
 }

@@ -5,7 +5,7 @@ import { fromHex, toQuantity } from '../../src/lib/hex.ts'
 import { makeDirectory } from '../../src/lib/makeDirectory.ts'
 import type { BlockId } from '../../src/rollup/protocol/index.ts'
 import { anvilArguments, findAnvil, loadTrustedSetup, takeNewestState } from '../l1/anvil.ts'
-import { AnvilBlobs } from '../l1/anvilBlobs.ts'
+import { readAnvilBlobs } from '../l1/anvilBlobs.ts'
 import { BeaconService, type BlobMode } from '../l1/beaconService.ts'
 import { l1ChainConfig } from '../l1/chainConfig.ts'
 import { slotAt, slotsInAnEpoch } from '../l1/consensus/slots.ts'
@@ -90,9 +90,10 @@ export class AnvilL1 implements L1 {
     await waitForL1(this.client, chain.l1ChainId, signal)
     const { timestamp: genesisTime } = await readL1Block(this.client, '0x0')
     const times = { genesisTime, secondsPerSlot: SECONDS_PER_SLOT }
+    const blobs = { read: (slot: number) => readAnvilBlobs(this.client, times, slot) }
     const headSlot = async () => slotAt(times, (await readL1Block(this.client)).timestamp)
     await this.beacon.open(
-      { blobs: new AnvilBlobs(this.client, times), headSlot, logger: createOwnLogger(layout.log('beacon')) },
+      { blobs, headSlot, logger: createOwnLogger(layout.log('beacon')) },
       { ...times, slotsPerEpoch: slotsInAnEpoch(chain.l1BlockTime), chainId: chain.l1ChainId },
       { host, port: ports.beacon },
     )
