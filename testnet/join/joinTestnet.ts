@@ -5,7 +5,6 @@ import { UsageError } from '../../src/lib/errors.ts'
 import { loadJwtSecret, loadSecret } from '../../src/lib/jwt.ts'
 import { makeDirectory } from '../../src/lib/makeDirectory.ts'
 import { untilAborted } from '../../src/lib/untilAborted.ts'
-import type { ManagedProcess } from '../process/managedProcess.ts'
 import { ProcessGroup } from '../process/processGroup.ts'
 import { nodeLayout, type TestnetLayout, testnetLayout } from '../runner/layout.ts'
 import { lockDirectory } from '../runner/manifest.ts'
@@ -56,17 +55,14 @@ export async function joinTestnet(options: JoinOptions, { signal, fail, print }:
 }
 
 /** Throws UsageError if the directory holds a node of another chain. */
-async function writeFiles(
-  layout: TestnetLayout,
-  { files }: Invitation,
-): Promise<Pick<NodeCallOptions['files'], ChainFile>> {
+async function writeFiles(layout: TestnetLayout, { files }: Invitation): Promise<ChainFiles> {
   const { rollupConfig } = layout
   if (existsSync(rollupConfig) && genesisOf(readFileSync(rollupConfig, 'utf8')) !== genesisOf(files.rollupConfig)) {
     throw new UsageError(`--dir ${layout.dir} holds a node of another testnet: choose another, or delete it`)
   }
   makeDirectory(layout.joinDir)
   const { genesis, l1Config } = layout
-  const paths: Pick<NodeCallOptions['files'], ChainFile> = {
+  const paths: ChainFiles = {
     ...{ genesis, rollupConfig, l1Config },
     ...(files.dependencySet === undefined ? {} : { dependencySet: layout.dependencySet }),
     ...(files.upgradeBundle === undefined ? {} : { upgradeBundle: layout.upgradeBundle }),
@@ -79,7 +75,7 @@ async function writeFiles(
 }
 
 const CHAIN_FILES = ['genesis', 'rollupConfig', 'l1Config', 'dependencySet', 'upgradeBundle'] as const
-type ChainFile = (typeof CHAIN_FILES)[number]
+type ChainFiles = Pick<NodeCallOptions['files'], (typeof CHAIN_FILES)[number]>
 
 function genesisOf(rollupConfig: string): string {
   return JSON.stringify(JSON.parse(rollupConfig).genesis)
@@ -87,7 +83,7 @@ function genesisOf(rollupConfig: string): string {
 
 async function callOf(
   layout: TestnetLayout,
-  files: Pick<NodeCallOptions['files'], ChainFile>,
+  files: ChainFiles,
   { invitation, ip, basePort }: { invitation: Invitation; ip: string; basePort: number },
 ): Promise<NodeCallOptions> {
   const node = nodeLayout(layout.dir, NAME)
@@ -116,15 +112,15 @@ async function runNode(
   { signal, print, chainId }: { signal: AbortSignal; print: JoinContext['print']; chainId: number },
 ): Promise<void> {
   const { ports } = call
-  const node = nodeLayout(layout.dir, NAME)
+  const { initialised } = nodeLayout(layout.dir, NAME)
   const spec = (name: string, what: Parameters<typeof programSpec>[1]) => programSpec(name, what, layout.log(name))
-  if (!existsSync(node.initialised)) {
+  if (!existsSync(initialised)) {
     await group.run(spec(gethProgram(NAME), gethInit(call.files)))
-    await writeFile(node.initialised, '')
+    await writeFile(initialised, '')
   }
   signal.throwIfAborted()
-  const programs: ManagedProcess[] = [group.start(spec(gethProgram(NAME), geth(call)))]
-  programs.push(group.start(spec(nodeProgram(NAME), rollupNode(call))))
+  const executionClient = group.start(spec(gethProgram(NAME), geth(call)))
+  const rollup = group.start(spec(nodeProgram(NAME), rollupNode(call)))
   const rollupRpc = `http://${HOST}:${ports.rollupRpc}`
   const client = createRpcClient({ url: rollupRpc })
   try {
@@ -132,14 +128,14 @@ async function runNode(
     print(
       `this node follows chain ${chainId}: it gets blocks from ${call.staticPeers.join(', ')}, and derives from ${call.l1Rpc}`,
     )
-    print(`  eth ${`http://${HOST}:${ports.ethRpc}`}  rollup ${rollupRpc}  page ${rollupRpc}/dashboard`)
+    print(`  eth http://${HOST}:${ports.ethRpc}  rollup ${rollupRpc}  page ${rollupRpc}/dashboard`)
     print(`  data and logs  ${layout.dir}`)
     print(`  look at it: npx devium watch --rpc ${rollupRpc}     Ctrl-C stops it`)
     await untilAborted(new Promise(() => {}), signal).catch(() => {})
   } finally {
     group.expectExits()
     await client.close()
-    await programs[1]?.stop('SIGTERM', EXIT_TIMEOUT_MS)
-    await programs[0]?.stop('SIGINT', EXIT_TIMEOUT_MS)
+    await rollup.stop('SIGTERM', EXIT_TIMEOUT_MS)
+    await executionClient.stop('SIGINT', EXIT_TIMEOUT_MS)
   }
 }
