@@ -11,7 +11,7 @@ it('the page shows the active fork, and no next fork if none is scheduled', () =
 })
 
 it.each([
-  ['of which nothing can be seen', {}, 'The readiness of the execution client is unknown.'],
+  ['whose readiness is unknown', {}, 'The readiness of the execution client is unknown.'],
   ['that the node is ready for', { ready: true }, 'This node is ready.'],
   ['that the node is not ready for', { ready: false, problem: 'It needs a file.' }, 'It needs a file.'],
 ])('the page shows a next fork %s', (_, change, readiness) => {

@@ -17,9 +17,9 @@ const row = (changes: Partial<Peer>) => toPeerRow(peer(changes), undefined, NOW_
 describe('static peers in the table', () => {
   it.each<[string, Parameters<typeof withStaticPeers>[1], [string, string | undefined][]]>([
     ['none', [], [['a', undefined]]],
-    ['one that is there', [staticPeer('a', true)], [['a', undefined]]],
+    ['one connected peer', [staticPeer('a', true)], [['a', undefined]]],
     [
-      'one that is away',
+      'one disconnected peer',
       [staticPeer('b', false)],
       [
         ['a', undefined],
@@ -27,7 +27,7 @@ describe('static peers in the table', () => {
       ],
     ],
     [
-      'one that has not answered yet',
+      'one peer that has not answered yet',
       [staticPeer('b', false, null)],
       [
         ['a', undefined],
@@ -58,7 +58,7 @@ it.each<[Partial<Peer>, ReturnType<typeof row>['tone'], string[]]>([
     ['banned, 5 min left'],
   ],
   [{ blocked: true, static: true, away: 'blocked' }, 'bad', ['blocked', 'static, blocked']],
-])('says how a peer stands: %j', (changes, tone, flags) => {
+])('shows the state of a peer: %j', (changes, tone, flags) => {
   expect(row(changes)).toMatchObject({ tone, flags })
 })
 

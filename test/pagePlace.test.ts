@@ -6,7 +6,7 @@ it.each<[string, Place]>([
   ['#node=verifier1', { node: 'verifier1' }],
   ['#peer=16Uiu2HA&show=refused', { peer: '16Uiu2HA', show: 'refused' }],
   ['#node=a+%26+b&block=0x12&search=op-node%2Fv1', { node: 'a & b', block: '0x12', search: 'op-node/v1' }],
-])('the address %s says what is looked at', (hash, place) => {
+])('the address %s selects what the page shows', (hash, place) => {
   expect(readPlace(hash)).toEqual({
     node: undefined,
     peer: undefined,

@@ -30,8 +30,8 @@ describe('the thresholds of a score', () => {
 
 describe('the consequences for a peer', () => {
   it.each<[string, Partial<PeerScoreReport>, (string | RegExp)[]]>([
-    ['that is well', { thresholds: thresholds(1) }, ['the score is above every threshold']],
-    ['that is away', { connected: false, forgottenInS: 600 }, [/expires in 10 min$/]],
+    ['with a good score', { thresholds: thresholds(1) }, ['the score is above every threshold']],
+    ['that is disconnected', { connected: false, forgottenInS: 600 }, [/expires in 10 min$/]],
     [
       'that is banned',
       {
@@ -53,9 +53,9 @@ describe('the consequences for a peer', () => {
 describe('the rows of threshold labels', () => {
   it.each<[string, number[], number[]]>([
     ['far apart: one row', [100, 200, 300], [0, 0, 0]],
-    ['close together: each above the last', [100, 120, 140], [0, 1, 2]],
-    ['and back to the lowest where there is room again', [100, 120, 240], [0, 1, 0]],
-    ['beside a line that comes from above', [100, 120, 175], [0, 1, 2]],
+    ['close together: each in the row above the last', [100, 120, 140], [0, 1, 2]],
+    ['then back in the lowest row where there is room', [100, 120, 240], [0, 1, 0]],
+    ['beside a line from a higher row', [100, 120, 175], [0, 1, 2]],
   ])('%s', (_, ends, rows) => {
     expect(labelRows(ends.map((at) => ({ at, length: 60 })))).toEqual(rows)
   })

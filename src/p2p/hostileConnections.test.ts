@@ -38,7 +38,7 @@ function silentSocket(port: number, localAddress: string): Socket {
 it.each([
   ['a goodbye', '000300000000000000000000'],
   ['an error', '000300000000000000000002'],
-  ['no frame of yamux', '010000000000000000000000'],
+  ['an invalid yamux frame', '010000000000000000000000'],
 ])('a connection closed by %s during setup leaves no connected peer', async (_what, frame) => {
   const victims = await setUp()
   const first = concatBytes(namesOf('/multistream/1.0.0', '/yamux/1.0.0'), Buffer.from(frame, 'hex'))

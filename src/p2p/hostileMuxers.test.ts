@@ -81,14 +81,14 @@ describe('mplex', () => {
 describe('the multiplexer', () => {
   it.each<[string, string, (muxer: RawMuxer, streamID: number) => unknown]>([
     [
-      'that pings without end',
+      'that sends endless pings',
       'too many pings',
       (muxer) => {
         for (let n = 0; n < 200; n++) muxer.sendPing(n)
       },
     ],
     [
-      'whose frame is larger than its window, at the frame’s head',
+      'whose frame exceeds its window, at the frame header',
       '2147483648 bytes',
       (muxer, streamID) => {
         const head = Buffer.alloc(12)
@@ -104,11 +104,11 @@ describe('the multiplexer', () => {
       (muxer, streamID) => muxer.sendFrame({ type: DATA, flag: 0, streamID, length: 300_000 }, new Uint8Array(300_000)),
     ],
     [
-      'that speaks something else',
+      'that speaks another protocol',
       'Invalid frame version',
       ({ maConn }) => maConn.send(new Uint8Array(100).fill(0xab)),
     ],
-  ])('closes the connection of one %s', async (_what, reason, abuse) => {
+  ])('closes the connection of a peer %s', async (_what, reason, abuse) => {
     const connection = await connect()
     const stream = await connection.newStream(REQUEST, MANY_STREAMS)
     abuse(muxerOf(connection), Number(stream.id))

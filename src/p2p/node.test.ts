@@ -92,7 +92,7 @@ describe('start options', () => {
     [{ peerStorePath: '' }, ['--p2p.peerstore.path', 'memory']],
     [{ remoteSigner }, ['--signer.endpoint', 'http://127.0.0.1:1']],
     [{ remoteSigner, sequencerKey: SEQUENCER_KEY }, ['--p2p.sequencer.key', '--signer.endpoint']],
-  ])('refuses %o, and holds no file open then', async (options, named) => {
+  ])('refuses %o, and leaves no file open', async (options, named) => {
     const peerStorePath = join(await folderInTest(), 'store')
     const error = await startTestNode({ peerStorePath, ...options }).catch((thrown: unknown) => thrown)
     expect(error).toEqual(errorWith('usage', ...named))

@@ -53,8 +53,8 @@ describe.each(['singular', 'span'] as const)('blocks with a post-exec transactio
   })
 
   it.each([
-    { id: 'two of them', transactions: [TX, postExec(2), postExec(2)] },
-    { id: 'one that is not the last', transactions: [postExec(2), TX] },
+    { id: 'two post-exec transactions', transactions: [TX, postExec(2), postExec(2)] },
+    { id: 'a post-exec transaction that is not the last', transactions: [postExec(2), TX] },
   ])(
     'become a deposits-only block and end their channel if the engine refuses them with $id',
     async ({ transactions }) => {

@@ -133,24 +133,21 @@ describe('unsafe chain', () => {
   it.each<[string, (block: PayloadEnvelope) => Uint8Array[]]>([
     ['without transactions', () => []],
     ['without L1 info', ({ payload }) => [Uint8Array.of(0x7e, 0xc0), ...payload.transactions]],
-  ])(
-    'drops a signed block %s, waiting or next, and takes the other one of that height',
-    async (_what, transactions) => {
-      const { verifier, blocks } = await startBoth(3)
-      const bad = (number: number): PayloadEnvelope => {
-        const block = at(blocks, number)
-        const payload = { ...block.payload, transactions: transactions(block) }
-        return { ...block, payload: { ...payload, blockHash: payloadBlockHash({ ...block, payload }) } }
-      }
-      verifier.p2p.receive(bad(3))
-      await untilIdle()
-      expect(verifier.node.syncStatus().queuedUnsafeL2.number).toBe(0)
-      verifier.p2p.receive(bad(1))
-      for (const number of [1, 2, 3]) verifier.p2p.receive(at(blocks, number))
-      await until(() => verifier.node.syncStatus().unsafeL2.number === 3)
-      expect(verifier.node.syncStatus().unsafeL2.hash).toBe(at(blocks, 3).payload.blockHash)
-    },
-  )
+  ])('drops a signed block %s, queued or next, and accepts another at its height', async (_what, transactions) => {
+    const { verifier, blocks } = await startBoth(3)
+    const bad = (number: number): PayloadEnvelope => {
+      const block = at(blocks, number)
+      const payload = { ...block.payload, transactions: transactions(block) }
+      return { ...block, payload: { ...payload, blockHash: payloadBlockHash({ ...block, payload }) } }
+    }
+    verifier.p2p.receive(bad(3))
+    await untilIdle()
+    expect(verifier.node.syncStatus().queuedUnsafeL2.number).toBe(0)
+    verifier.p2p.receive(bad(1))
+    for (const number of [1, 2, 3]) verifier.p2p.receive(at(blocks, number))
+    await until(() => verifier.node.syncStatus().unsafeL2.number === 3)
+    expect(verifier.node.syncStatus().unsafeL2.hash).toBe(at(blocks, 3).payload.blockHash)
+  })
 
   it('drops a block that the engine cannot decode, and accepts another at its height', async () => {
     const { verifier, blocks, sequencer } = await startBoth(2)

@@ -45,7 +45,7 @@ it.each<[output: string | undefined, reason: string]>([
     "go.mod:3: invalid go version '1.24': must match format 1.23",
     "go is too old: go.mod:3: invalid go version '1.24': must match format 1.23",
   ],
-])('the Go peer is left out with what Go says: %s', async (output, reason) => {
+])('the Go peer tests are skipped with the message of Go: %s', async (output, reason) => {
   expect(await buildWith(output)).toEqual({ skip: reason })
 })
 

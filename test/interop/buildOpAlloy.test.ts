@@ -31,7 +31,7 @@ it.each<[output: string | undefined, reason: string]>([
     'error: rustc 1.85.0 is not supported by the following packages:\n  alloy-consensus@2.5.0 requires rustc 1.94',
     'cargo is too old: error: rustc 1.85.0 is not supported by the following packages:',
   ],
-])('the comparison with op-alloy is left out with what cargo says: %s', async (output, reason) => {
+])('the comparison with op-alloy is skipped with the message of cargo: %s', async (output, reason) => {
   expect(await buildWith(output)).toEqual({ skip: reason })
 })
 

@@ -13,10 +13,10 @@ describe('lazy gossip with go-libp2p', () => {
   const stage = setStage()
 
   it.each<[string, ('' | '/')[]]>([
-    ['as op-node', ['']],
-    ['as the Rust nodes', ['/']],
+    ['like op-node', ['']],
+    ['like the Rust nodes', ['/']],
     ['not at all', []],
-  ])('brings blocks both ways to a peer that wants no mesh and serves requests %s', async (_, spellings) => {
+  ])('delivers blocks both ways with a peer that refuses the mesh and serves requests %s', async (_, spellings) => {
     // One mesh peer is enough here: then nobody else is sent a block unasked.
     const gossip = { meshD: 1, meshLow: 1, meshHigh: 2, meshLazy: 6, floodPublish: false, maxAgeS: 60 }
     const [ours, mesh, lazy] = await Promise.all([

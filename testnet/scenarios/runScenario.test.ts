@@ -75,22 +75,22 @@ it('waits, checks, runs commands and reports each step', async () => {
 
 it.each<[string, Scenario['steps'], string]>([
   [
-    'a check',
+    'a failed check',
     ({ check }) => check('a block is made', blocks(1)),
     '"a block is made" is not so. Nodes: sequencer unsafe 0',
   ],
   [
-    'a wait',
+    'a wait that times out',
     ({ waitFor }) => waitFor('nothing', () => false, 2_000),
     '"nothing" is not so after 2 s. Nodes: sequencer',
   ],
   [
-    'what does not hold',
+    'a condition that stops holding',
     ({ holds }) => holds('no third block', ({ head }) => head < 3, blocks(9)),
     '"no third block" does not hold. Nodes: sequencer unsafe 3',
   ],
   [
-    'what throws',
+    'a condition that throws',
     ({ waitFor }) =>
       waitFor(
         'an answer',
@@ -101,8 +101,8 @@ it.each<[string, Scenario['steps'], string]>([
       ),
     '"an answer" is not so after 1 s; nobody is there.',
   ],
-  ['a command', ({ run }) => run('explode').then(() => {}), 'unknown command "explode"'],
-])('fails with %s that is not so, and says why', async (_, steps, message) => {
+  ['an unknown command', ({ run }) => run('explode').then(() => {}), 'unknown command "explode"'],
+])('fails at %s, and reports the reason', async (_, steps, message) => {
   const { outcome, events } = await follow(steps)
   expect(outcome).toContain(message)
   expect(events.at(-1)).toMatchObject({ event: 'verdict', passed: false, why: outcome })

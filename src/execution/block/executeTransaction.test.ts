@@ -85,7 +85,7 @@ describe('a signed transaction', () => {
 
   it.each([
     { id: 'a used nonce', fields: {}, account: { nonce: 1n }, message: 'nonce too low' },
-    { id: 'a nonce to come', fields: { nonce: 2 }, account: { nonce: 1n }, message: 'nonce too high' },
+    { id: 'a future nonce', fields: { nonce: 2 }, account: { nonce: 1n }, message: 'nonce too high' },
     { id: 'a fee cap below the base fee', fields: { maxFeePerGas: 999n }, message: 'less than block base fee' },
     {
       id: 'a tip above its fee cap',
@@ -93,9 +93,9 @@ describe('a signed transaction', () => {
       message: 'higher than max fee per gas',
     },
     { id: 'too little gas to start', fields: { gasLimit: 20_999n }, message: 'intrinsic gas too low' },
-    { id: 'more gas than the block has', fields: { gasLimit: 30_000_001n }, message: 'gas limit reached' },
+    { id: 'more gas than the block has left', fields: { gasLimit: 30_000_001n }, message: 'gas limit reached' },
     { id: 'another chain', fields: { chainId: 902n }, message: 'invalid chain id' },
-    { id: 'a contract for sender', fields: {}, account: { code: '0x00' as Hex }, message: 'sender not an eoa' },
+    { id: 'a contract as sender', fields: {}, account: { code: '0x00' as Hex }, message: 'sender not an eoa' },
     {
       id: 'init code over the limit',
       fields: { to: null, data: new Uint8Array(49_153), gasLimit: 10_000_000n },

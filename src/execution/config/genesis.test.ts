@@ -38,8 +38,8 @@ describe('readGenesis', () => {
 
   it.each<[string, (genesis: Json) => void, string[]]>([
     ['no config', (genesis) => delete genesis.config, ['config']],
-    ['no OP Stack chain', (genesis) => delete genesis.config.optimism, ['config.optimism']],
-    ['Bedrock later', (genesis) => (genesis.config.bedrockBlock = 5), ['config.bedrockBlock']],
+    ['a chain that is not an OP Stack chain', (genesis) => delete genesis.config.optimism, ['config.optimism']],
+    ['a Bedrock block after genesis', (genesis) => (genesis.config.bedrockBlock = 5), ['config.bedrockBlock']],
     ['no alloc', (genesis) => delete genesis.alloc, ['alloc']],
     ['a short address', (genesis) => (genesis.alloc['0x1234'] = {}), ['alloc.0x1234']],
     ['a bad balance', (genesis) => (genesis.alloc[`0x${'11'.repeat(20)}`] = { balance: 'much' }), ['balance']],
@@ -64,7 +64,7 @@ describe('readGenesis', () => {
       ['config.optimism.eip1559DenominatorCanyon'],
     ],
     ['extra data of another fork', (genesis) => (genesis.extraData = '0x1234'), ['extraData']],
-    ['a number', (genesis) => (genesis.number = '0x5'), ['number']],
+    ['a block number', (genesis) => (genesis.number = '0x5'), ['number']],
   ])('refuses %s in one line', (_, change, named) => {
     const genesis = changed(change)
     expect(() => readGenesis(genesis)).toThrow(errorWith('usage', ...named))

@@ -48,7 +48,7 @@ describe('authentication', () => {
     ['a token of an hour ago', createJwt(TEST_JWT_SECRET, now - 3600)],
     ['a token from the future', createJwt(TEST_JWT_SECRET, now + 120)],
     ['no token at all', 'rubbish'],
-  ])('a request with %s is answered with 401', async (_, token) => {
+  ])('a request with %s is refused with HTTP status 401', async (_, token) => {
     const response = await post(token === undefined ? {} : { authorization: `Bearer ${token}` })
     expect(response.status).toBe(401)
   })
@@ -87,8 +87,8 @@ describe('forkchoiceUpdated', () => {
     ['EIP-1559 parameters', { eip1559Params: null }, -38003, 'eip'],
     ['a denominator', { eip1559Params: '0x0000000000000001' }, -38003, 'denominator'],
     ['a later timestamp', { timestamp: '0x1' }, -38003, 'timestamp'],
-    ['readable JSON', { prevRandao: '0x12' }, -32602, 'invalid argument 1: payloadAttributes.prevRandao'],
-    ['readable transactions', { transactions: ['0x02c0'] }, -38003, 'transaction 0 is not valid'],
+    ['valid JSON values', { prevRandao: '0x12' }, -32602, 'invalid argument 1: payloadAttributes.prevRandao'],
+    ['valid transactions', { transactions: ['0x02c0'] }, -38003, 'transaction 0 is not valid'],
   ])('attributes without %s are refused', async (_, change, rpcCode, text) => {
     const { parentHash, json } = await driver.attributes({ noTxPool: true })
     const call = engine('engine_forkchoiceUpdatedV3', forkchoice(parentHash), { ...json, ...change })

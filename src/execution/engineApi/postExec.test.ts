@@ -337,9 +337,9 @@ describe('a block that breaks a rule of the post-exec transaction', () => {
   const transactions = () => (refunded.transactions as Hex[]).map((raw) => fromHex(raw))
 
   it.each([
-    ['two of them', () => bad(good(), good()), 'transactions 3 and 4 are both of type 0x7d'],
+    ['two post-exec transactions', () => bad(good(), good()), 'transactions 3 and 4 are both of type 0x7d'],
     [
-      'not the last one',
+      'not the last transaction',
       () => {
         const [info, first, second] = transactions() as [Uint8Array, Uint8Array, Uint8Array]
         return [info, first, postExec([[1, 5n]]), second]
@@ -351,11 +351,11 @@ describe('a block that breaks a rule of the post-exec transaction', () => {
       () => bad(concatBytes(Uint8Array.of(0x7d), encodeRlp([2, number(), [[2, 5]]]))),
       'version 2',
     ],
-    ['of another block', () => bad(postExec([[2, 5n]], number() + 1)), 'found in block'],
+    ['for another block', () => bad(postExec([[2, 5n]], number() + 1)), 'found in block'],
     ['without refunds', () => bad(postExec([])), 'it refunds nothing'],
     ['with a refund of zero', () => bad(postExec([[2, 0n]])), 'the refund of transaction 2 is zero'],
     [
-      'with falling indexes',
+      'with descending indexes',
       () =>
         bad(
           postExec([
@@ -366,13 +366,21 @@ describe('a block that breaks a rule of the post-exec transaction', () => {
       'transaction 1 is listed after 2',
     ],
     [
-      'for a deposit',
+      'with a refund for a deposit',
       () => bad(postExec([[0, 5n]])),
       'transaction 0 cannot be refunded: expected a signed transaction',
     ],
-    ['for itself', () => bad(postExec([[3, 5n]])), 'transaction 3 cannot be refunded: expected a signed transaction'],
-    ['of too much', () => bad(postExec([[2, 100_000n]])), 'the refund of 100000 is more than the gas used'],
-    ['that is malformed', () => bad(Uint8Array.of(0x7d, 0xc0)), 'post-exec'],
+    [
+      'with a refund for itself',
+      () => bad(postExec([[3, 5n]])),
+      'transaction 3 cannot be refunded: expected a signed transaction',
+    ],
+    [
+      'with a refund above the gas used',
+      () => bad(postExec([[2, 100_000n]])),
+      'the refund of 100000 is more than the gas used',
+    ],
+    ['with a malformed encoding', () => bad(Uint8Array.of(0x7d, 0xc0)), 'post-exec'],
   ])('is invalid: %s', async (_, make, reason) => {
     const encodings = make()
     const status = await importWith(verifier, refunded, encodings)

@@ -76,13 +76,13 @@ describe('a transaction from wallet to receipt', () => {
 
   it.each<[string, () => Uint8Array, string]>([
     [
-      'more than the sender has',
+      'more value than the sender has',
       () => signTransaction(testKey(1), { value: 10n ** 30n }).raw,
       'insufficient funds for gas * price + value',
     ],
-    ['another chain', () => signTransaction(KEY, { chainId: 1n, nonce: 1 }).raw, 'invalid sender'],
+    ['another chain id', () => signTransaction(KEY, { chainId: 1n, nonce: 1 }).raw, 'invalid sender'],
     [
-      'too high a fee',
+      'a fee above the cap',
       () => signTransaction(KEY, { nonce: 1, maxFeePerGas: 10n ** 14n }).raw,
       'tx fee (2.10 ether) exceeds the configured cap (1.00 ether)',
     ],
@@ -91,11 +91,11 @@ describe('a transaction from wallet to receipt', () => {
       () => signLegacyTransaction(THIRD_KEY, {}).raw,
       'only replay-protected (EIP-155) transactions allowed over RPC',
     ],
-    ['a blob transaction', () => fromHex('0x03c0'), 'transaction type not supported'],
-    ['a deposit', () => fromHex('0x7ec0'), 'transaction type not supported'],
-    ['nothing', () => new Uint8Array(), 'typed transaction too short'],
-    ['rubbish', () => fromHex('0x02c0'), 'transaction'],
-  ])('refused: %s', async (_, raw, text) => {
+    ['the blob type', () => fromHex('0x03c0'), 'transaction type not supported'],
+    ['the deposit type', () => fromHex('0x7ec0'), 'transaction type not supported'],
+    ['no bytes', () => new Uint8Array(), 'typed transaction too short'],
+    ['an invalid encoding', () => fromHex('0x02c0'), 'transaction'],
+  ])('a transaction with %s is refused', async (_, raw, text) => {
     await expect(send(raw())).rejects.toMatchObject({ rpcCode: -32000, message: expect.stringContaining(text) })
   })
 

@@ -18,11 +18,16 @@ function failure(run: () => unknown): string {
 
 describe('readParams', () => {
   it.each<[string, param.Param<unknown>[], JsonValue[], string]>([
-    ['none given', [param.address], [], '-32602 missing value for required argument 0'],
-    ['null for a required one', [param.address], [null], '-32602 missing value for required argument 0'],
-    ['too many', [param.address], [`0x${'11'.repeat(20)}`, 1], '-32602 too many arguments, want at most 1'],
+    ['no parameters', [param.address], [], '-32602 missing value for required argument 0'],
+    ['null for a required parameter', [param.address], [null], '-32602 missing value for required argument 0'],
+    ['too many parameters', [param.address], [`0x${'11'.repeat(20)}`, 1], '-32602 too many arguments, want at most 1'],
     ['short address', [param.address], ['0x11'], '-32602 invalid argument 0: address: expected 20 bytes'],
-    ['second one wrong', [param.hash, param.flag], [HASH, 'yes'], '-32602 invalid argument 1: expected true or false'],
+    [
+      'an invalid second parameter',
+      [param.hash, param.flag],
+      [HASH, 'yes'],
+      '-32602 invalid argument 1: expected true or false',
+    ],
     [
       'number as quantity',
       [param.quantity],

@@ -5,7 +5,7 @@ import { addReadyPath } from './readyPath.ts'
 it.each([
   { id: 'a fresh head', nowS: 100, status: 200, answer: { ready: true, reasons: [], head: 7, headAgeS: 0 } },
   { id: 'a head at the limit', nowS: 160, status: 200, answer: { ready: true, headAgeS: 60 } },
-  { id: 'a head of the future', nowS: 90, status: 200, answer: { ready: true, headAgeS: -10 } },
+  { id: 'a head in the future', nowS: 90, status: 200, answer: { ready: true, headAgeS: -10 } },
   {
     id: 'a head above the limit',
     nowS: 161,

@@ -319,8 +319,8 @@ describe('WorldState', () => {
 describe('the memory limit', () => {
   it.each([
     // A trie of five nodes, 700 bytes.
-    { id: 'all of it', maxNodeBytes: 20_000, isKept: true },
-    { id: 'nothing, where a node takes more than there may be', maxNodeBytes: 2_000, isKept: false },
+    { id: 'everything below the limit', maxNodeBytes: 20_000, isKept: true },
+    { id: 'nothing if one node exceeds the limit', maxNodeBytes: 2_000, isKept: false },
   ])('of trie nodes is $id', ({ maxNodeBytes, isKept }) => {
     const store = new MemoryStore()
     const world = new WorldState(new StateDatabase({ store }).at(store.byPlace), EMPTY_TRIE_ROOT)

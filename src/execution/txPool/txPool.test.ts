@@ -54,19 +54,19 @@ describe("the pool refuses with geth's messages", () => {
     error: string | RegExp
   }[] = [
     {
-      id: 'nonce used up',
+      id: 'a used nonce',
       prepare: () => chain.setAccount(testAddress(1), { nonce: 3n }),
       fields: { nonce: 2 },
       error: 'nonce too low: next nonce 3, tx nonce 2',
     },
     {
-      id: 'no money',
+      id: 'insufficient funds',
       prepare: () => chain.setAccount(testAddress(1), { balance: 5n }),
       fields: { maxFeePerGas: 1_000_000n, value: 1n },
       error: 'insufficient funds for gas * price + value: balance 5, tx cost 21000000001, overshot 20999999996',
     },
     {
-      id: 'money for everything but the L1 data fee',
+      id: 'funds for everything except the L1 data fee',
       prepare: () => {
         chain.l1Fee = 7n
         chain.setAccount(testAddress(1), { balance: 21_000n * GWEI })
@@ -75,7 +75,7 @@ describe("the pool refuses with geth's messages", () => {
       error: /^insufficient funds for gas \* price \+ value: .* overshot 7$/,
     },
     {
-      id: 'not enough left after what waits already',
+      id: 'insufficient funds after the waiting transactions',
       prepare: async () => {
         chain.setAccount(testAddress(1), { balance: 60_000n * GWEI })
         await pool.add(tx(1, { nonce: 0 }))
@@ -84,13 +84,13 @@ describe("the pool refuses with geth's messages", () => {
       error: /^insufficient funds .* queued cost 42000000000000, tx cost 42000000000000, overshot 24000000000000$/,
     },
     {
-      id: 'more gas than a block leaves beside the L1-info deposit',
+      id: 'more gas than a block has beside the L1-info deposit',
       prepare: () => chain.setGasLimit(30_000_000n),
       fields: { gasLimit: 29_930_001n },
       error: 'exceeds block gas limit',
     },
     {
-      id: 'more gas than a transaction may have from Karst on',
+      id: 'more gas than the cap of Karst',
       prepare: () => {
         chain.karst = true
       },
@@ -98,7 +98,7 @@ describe("the pool refuses with geth's messages", () => {
       error: 'transaction gas limit too high: cap 16777216, tx 16777217',
     },
     {
-      id: 'tip above fee cap',
+      id: 'a tip above the fee cap',
       fields: { maxFeePerGas: 5n, maxPriorityFeePerGas: 6n },
       error: 'max priority fee per gas higher than max fee per gas',
     },
@@ -117,12 +117,12 @@ describe("the pool refuses with geth's messages", () => {
       error: 'insufficient gas for floor data gas cost: gas 24999, minimum needed 25000',
     },
     {
-      id: 'no tip',
+      id: 'a tip below the minimum',
       fields: { maxPriorityFeePerGas: 0n },
       error: 'transaction gas price below minimum: gas tip cap 0, minimum needed 1',
     },
     {
-      id: 'too large',
+      id: 'a transaction above the size limit',
       fields: { data: new Uint8Array(130_000 + 2000), gasLimit: 3_000_000n },
       error: /^oversized data: transaction size 1\d+, limit 131072$/,
     },
@@ -183,8 +183,12 @@ describe('replacement', () => {
 
   it.each([
     { id: 'only the tip is raised', maxFeePerGas: 2n * GWEI, maxPriorityFeePerGas: (GWEI * 11n) / 10n },
-    { id: 'both are raised by a little', maxFeePerGas: 2n * GWEI + 1n, maxPriorityFeePerGas: GWEI + 1n },
-    { id: 'nine per cent', maxFeePerGas: (2n * GWEI * 109n) / 100n, maxPriorityFeePerGas: (GWEI * 109n) / 100n },
+    { id: 'both fees are raised by too little', maxFeePerGas: 2n * GWEI + 1n, maxPriorityFeePerGas: GWEI + 1n },
+    {
+      id: 'both fees are raised by nine per cent',
+      maxFeePerGas: (2n * GWEI * 109n) / 100n,
+      maxPriorityFeePerGas: (GWEI * 109n) / 100n,
+    },
   ])('is refused when $id', async ({ id: _, ...fees }) => {
     await pool.add(tx(1, first))
     await expect(pool.add(tx(1, { ...fees, value: 1n }))).rejects.toThrow(errorWith('replacement-underpriced'))

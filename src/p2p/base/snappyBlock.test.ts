@@ -50,15 +50,15 @@ describe('uncompressSnappy', () => {
   })
 
   it.each([
-    ['a literal of four length bytes that overflow', [4, 63 << 2, 0xff, 0xff, 0xff, 0xff, 1]],
-    ['a literal longer than what is declared', [2, 2 << 2, 1, 2, 3]],
+    ['a literal with four length bytes that overflow', [4, 63 << 2, 0xff, 0xff, 0xff, 0xff, 1]],
+    ['a literal longer than the declared length', [2, 2 << 2, 1, 2, 3]],
     ['a copy from before the beginning', [8, 0, 1, 1 | (3 << 2), 2]],
-    ['a copy from nowhere', [8, 0, 1, 1 | (3 << 2), 0]],
+    ['a copy with distance zero', [8, 0, 1, 1 | (3 << 2), 0]],
     ['a copy whose distance is cut off', [8, 0, 1, 2 | (3 << 2), 1]],
-    ['less than what is declared', [8, 0, 1]],
-    ['more than what is declared', [1, 0, 1, 0, 2]],
-    ['more than is allowed', [0xc1, 0x84, 0x3d, 0]],
-    ['a length that does not end', [0xff, 0xff]],
+    ['less data than declared', [8, 0, 1]],
+    ['more data than declared', [1, 0, 1, 0, 2]],
+    ['a declared length above the limit', [0xc1, 0x84, 0x3d, 0]],
+    ['an endless length', [0xff, 0xff]],
     ['a length of more than 32 bits', [0xff, 0xff, 0xff, 0xff, 0x7f]],
   ])('refuses %s', (_id, bytes) => {
     expect(() => uncompressSnappy(Uint8Array.from(bytes), MAX)).toThrow(DecodeError)

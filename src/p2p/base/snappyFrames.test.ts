@@ -34,11 +34,11 @@ describe('snappy frames', () => {
   it.each([
     ['no identifier', '0x010500000000000061', 'identifier'],
     ['a wrong identifier', '0xff060000734e61507058', 'identifier'],
-    ['a chunk cut short', '0xff060000734e6150705901050000', 'chunk'],
-    ['a header cut short', '0xff060000734e615070590105', 'chunk header'],
+    ['a truncated chunk', '0xff060000734e6150705901050000', 'chunk'],
+    ['a truncated chunk header', '0xff060000734e615070590105', 'chunk header'],
     ['a wrong checksum', '0xff060000734e61507059010500000000000061', 'checksum'],
     ['no checksum', '0xff060000734e61507059010200000000', 'checksum'],
-    ['an unknown chunk', '0xff060000734e61507059020500000000000061', 'chunk type 2'],
+    ['an unknown chunk type', '0xff060000734e61507059020500000000000061', 'chunk type 2'],
   ])('refuses frames with %s', (_id, hex, part) => {
     const bytes = new Uint8Array(Buffer.from(hex.slice(2), 'hex'))
     expect(() => decodeSnappyFrames(bytes, LIMIT)).toThrow(errorWith('decode', part))

@@ -154,7 +154,7 @@ const firstRoundOnly: Clock = {
 it.each([
   ['by its record', '127.0.0.1', (boot: Started) => boot.record.text],
   ['by its key and address', '127.0.0.1', (boot: Started) => enodeAt(boot.record)],
-  ['without knowing where they are', '0.0.0.0', (boot: Started) => enodeAt(boot.record)],
+  ['by its key and address, while they listen on all interfaces', '0.0.0.0', (boot: Started) => enodeAt(boot.record)],
 ])('two nodes find each other in the first round, given the bootnode %s', async (_how, listenIp, addressOf) => {
   const patient = { listenIp, clock: firstRoundOnly, requestTimeoutMs: 60_000 }
   // It follows another chain, so that it is not a peer itself.

@@ -50,16 +50,16 @@ describe('readEntries', () => {
   const read4 = { ip: '10.0.0.1', tcpPort: 1001, udpPort: 1002 }
 
   it.each<[string, Record<string, Uint8Array>, object]>([
-    ['both, with ports for one', { ...place4, ip6 }, { ...read4, alsoAt: { ...read4, ip: '2001:db8::1' } }],
+    ['IPv4 and IPv6, with ports for one', { ...place4, ip6 }, { ...read4, alsoAt: { ...read4, ip: '2001:db8::1' } }],
     [
-      'both, each with its ports',
+      'IPv4 and IPv6, each with its ports',
       { ...place4, ...ports6, ip6 },
       { ...read4, alsoAt: { ip: '2001:db8::1', tcpPort: 1003, udpPort: 1004 } },
     ],
     ['IPv6, with plain ports', { ip6, ...ports4 }, { ip: '2001:db8::1', tcpPort: 1001, alsoAt: undefined }],
     ['IPv6, with its ports', { ip6, ...ports4, ...ports6 }, { ip: '2001:db8::1', tcpPort: 1003, alsoAt: undefined }],
-    ['nothing but ports', ports6, { ip: undefined, alsoAt: undefined }],
-  ])('reads the places of a record that names %s', (_what, entries, expected) => {
+    ['only ports', ports6, { ip: undefined, alsoAt: undefined }],
+  ])('reads the addresses of a record with %s', (_what, entries, expected) => {
     expect(readEntries(new Map(Object.entries(entries)))).toMatchObject(expected)
   })
 

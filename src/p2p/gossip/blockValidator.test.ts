@@ -160,7 +160,7 @@ describe("op-node's recorded messages", () => {
 
 describe('createBlockValidator', () => {
   it.each<Fork>(['regolith', 'canyon', 'ecotone', 'holocene', 'isthmus', 'jovian'])(
-    'accepts a good block of %s once',
+    'accepts a valid block of %s once',
     (fork) => {
       const { judge, block } = setUp(fork)
       const envelope = block()
@@ -222,7 +222,7 @@ describe('createBlockValidator', () => {
     }
   })
 
-  it.each<Fork>(['canyon', 'holocene', 'isthmus'])('rejects withdrawals on %s, though the hash fits', (fork) => {
+  it.each<Fork>(['canyon', 'holocene', 'isthmus'])('rejects withdrawals on %s, even with a matching hash', (fork) => {
     const { judge, block } = setUp(fork)
     const withdrawals = [{ index: 0n, validatorIndex: 0n, address: ZERO_ADDRESS, amount: 1n }]
     expect(reasonOf(judge(block({ withdrawals })))).toBe('reject withdrawals')
@@ -288,13 +288,25 @@ describe('createBlockValidator', () => {
   // A body cannot lack these members or have them too early: its version determines their position.
   it.each<[string, PayloadVersion, Fork, (envelope: PayloadEnvelope) => void, string]>([
     ['withdrawals in version 1', 1, 'canyon', () => {}, 'withdrawals'],
-    ['none in version 2', 2, 'canyon', ({ payload }) => delete payload.withdrawals, 'withdrawals'],
-    ['none in version 4', 4, 'isthmus', ({ payload }) => delete payload.withdrawals, 'withdrawals'],
+    ['no withdrawals in version 2', 2, 'canyon', ({ payload }) => delete payload.withdrawals, 'withdrawals'],
+    ['no withdrawals in version 4', 4, 'isthmus', ({ payload }) => delete payload.withdrawals, 'withdrawals'],
     ['blob gas in version 2', 2, 'canyon', ({ payload }) => Object.assign(payload, { blobGasUsed: 0n }), 'blob-gas'],
-    ['excess in version 2', 2, 'canyon', ({ payload }) => Object.assign(payload, { excessBlobGas: 0n }), 'blob-gas'],
+    [
+      'excess blob gas in version 2',
+      2,
+      'canyon',
+      ({ payload }) => Object.assign(payload, { excessBlobGas: 0n }),
+      'blob-gas',
+    ],
     ['no blob gas in version 3', 3, 'holocene', ({ payload }) => delete payload.blobGasUsed, 'blob-gas'],
     ['no beacon root in version 3', 3, 'holocene', (it) => delete it.parentBeaconBlockRoot, 'beacon-root'],
-    ['no root in version 4', 4, 'isthmus', ({ payload }) => delete payload.withdrawalsRoot, 'withdrawals-root'],
+    [
+      'no withdrawals root in version 4',
+      4,
+      'isthmus',
+      ({ payload }) => delete payload.withdrawalsRoot,
+      'withdrawals-root',
+    ],
   ])('rejects an inspected block with %s', async (_, version, fork, change, reason) => {
     const { validate, block } = setUp(fork)
     const envelope = block()

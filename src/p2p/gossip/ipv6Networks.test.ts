@@ -19,9 +19,9 @@ describe('IPv6 networks', () => {
     ['addresses of one network', (n: number) => `2001:db8:1:2::${n + 1}`, -35],
     // Counted at the address and at the network, as in go-libp2p.
     ['one address', () => '2001:db8:1:2::1', -70],
-    ['networks of their own', (n: number) => `2001:db8:1:${n}::1`, 0],
-    ['IPv4 addresses of their own', (n: number) => `10.0.0.${n}`, 0],
-    ['IPv4 addresses of their own in IPv6 form', (n: number) => `::ffff:10.0.0.${n}`, 0],
+    ['separate networks', (n: number) => `2001:db8:1:${n}::1`, 0],
+    ['separate IPv4 addresses', (n: number) => `10.0.0.${n}`, 0],
+    ['separate IPv4 addresses in IPv6 form', (n: number) => `::ffff:10.0.0.${n}`, 0],
   ])('peers on %s have the expected penalty', (_id, addresses, score) => {
     expect(scoresOf(addresses)).toEqual(new Set([score]))
   })

@@ -18,17 +18,17 @@ describe('checkRpcShape', () => {
   it.each<[string, AnyRpc]>([
     ['nothing', {}],
     ['a message of 1 MB', { messages: [{ topic: TOPIC, data: new Uint8Array(1_000_000) }] }],
-    ['what an honest peer announces on four topics', { ihave: Array.from({ length: 4 }, () => ids(5_000)) }],
-    ['an IWANT of as many', { iwant: [ids(5_000)] }],
-    ['ids of the longest kind', { ihave: [ids(3, MAX_ID_BYTES)] }],
+    ['the IHAVEs of an honest peer on four topics', { ihave: Array.from({ length: 4 }, () => ids(5_000)) }],
+    ['an IWANT for 5,000 messages', { iwant: [ids(5_000)] }],
+    ['ids of the maximum length', { ihave: [ids(3, MAX_ID_BYTES)] }],
   ])('accepts %s', (_id, rpc) => {
     expect(() => checkRpcShape(encodeRpc(rpc))).not.toThrow()
   })
 
   it.each<[string, AnyRpc, string | number]>([
-    ['empty ids without end', { ihave: [ids(MAX_RPC_FIELDS, 0)] }, MAX_RPC_FIELDS],
+    ['endless empty ids', { ihave: [ids(MAX_RPC_FIELDS, 0)] }, MAX_RPC_FIELDS],
     [
-      'messages without end',
+      'endless messages',
       { messages: Array.from({ length: MAX_RPC_FIELDS }, () => ({ topic: TOPIC })) },
       MAX_RPC_FIELDS,
     ],
@@ -39,21 +39,21 @@ describe('checkRpcShape', () => {
 
   it.each<[string, number[], string]>([
     ['a group', [0x1b], 'wire type 3'],
-    ['a member longer than the rest', [0x12, 0x05, 0x00], 'field'],
-    ['a number cut short', [0x12, 0x80], 'number'],
+    ['a field longer than the remaining bytes', [0x12, 0x05, 0x00], 'field'],
+    ['a truncated number', [0x12, 0x80], 'number'],
     ['a number of eleven bytes', [0x38, ...new Array<number>(11).fill(0x80)], 'number'],
     // The library ignores the wire type of a known field: it would read ids where others read four bytes and a field.
-    ['control messages that say to be four bytes', [0x1d, 0x80, 0x80, 0x80, 0x00], 'wire type 5, expected 2'],
-    ['a subscription that says to be a number', [0x08, 0x00], 'wire type 0, expected 2'],
-    ['ids that say to be a number', [0x1a, 0x04, 0x12, 0x02, 0x08, 0x00], 'wire type 0, expected 2'],
-    ['a flag that says to be bytes', [0x0a, 0x02, 0x0a, 0x00], 'wire type 2, expected 0'],
+    ['control messages with the wire type of four bytes', [0x1d, 0x80, 0x80, 0x80, 0x00], 'wire type 5, expected 2'],
+    ['a subscription with the wire type of a number', [0x08, 0x00], 'wire type 0, expected 2'],
+    ['ids with the wire type of a number', [0x1a, 0x04, 0x12, 0x02, 0x08, 0x00], 'wire type 0, expected 2'],
+    ['a flag with the wire type of bytes', [0x0a, 0x02, 0x0a, 0x00], 'wire type 2, expected 0'],
     // It also reads ten bytes for a number of six.
     ['a length of six bytes', [0x12, 0x80, 0x80, 0x80, 0x80, 0x80, 0x00], 'number'],
     ['a flag of six bytes', [0x0a, 0x07, 0x08, 0x80, 0x80, 0x80, 0x80, 0x80, 0x00], 'number'],
-    ['an id of one byte too many', [0x1a, 69, 0x0a, 67, 0x12, 65, ...new Array<number>(65).fill(1)], 'message id'],
-    ['eight bytes of which four are there', [0x39, 0x00, 0x00, 0x00, 0x00], 'field'],
-    ['four bytes of which three are there', [0x3d, 0x00, 0x00, 0x00], 'field'],
-    ['a length beyond what a number holds', [0x12, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0x7f], 'number'],
+    ['an id one byte too long', [0x1a, 69, 0x0a, 67, 0x12, 65, ...new Array<number>(65).fill(1)], 'message id'],
+    ['a truncated field of eight bytes', [0x39, 0x00, 0x00, 0x00, 0x00], 'field'],
+    ['a truncated field of four bytes', [0x3d, 0x00, 0x00, 0x00], 'field'],
+    ['a length above the safe integers', [0x12, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0x7f], 'number'],
   ])('refuses %s', (_id, bytes, named) => {
     expect(() => checkRpcShape(Uint8Array.from(bytes))).toThrow(errorWith('decode', named))
   })

@@ -291,7 +291,7 @@ describe('createInspectionProcess', () => {
     ['at once', () => {}],
     ['while it starts', nextTurn],
     ['as soon as it has loaded', ({ ready }) => ready],
-    ['while it works', (_, submitted) => Promise.race(submitted)],
+    ['while it inspects a message', (_, submitted) => Promise.race(submitted)],
   ])('can be closed %s', async (_when, moment) => {
     const started = Promise.withResolvers<WorkProcess<Task>>()
     const startChild = (onAnswer: (answer: Answer, bytes: Uint8Array) => void): WorkProcess<Task> => {

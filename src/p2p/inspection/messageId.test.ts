@@ -34,7 +34,7 @@ describe('unpackMessage', () => {
     ['more than 32 bits', [0xff, 0xff, 0xff, 0xff, 0x7f], 'snappy-length'],
     ['one byte above 10 MiB', [0x81, 0x80, 0x80, 0x05, 0, 0], 'too-large'],
     ['10 MiB declared by five bytes', [0x80, 0x80, 0x80, 0x05, 0], 'snappy-damaged'],
-    ['a literal cut short', [0x05, 0x10, 1, 2], 'snappy-damaged'],
+    ['a truncated literal', [0x05, 0x10, 1, 2], 'snappy-damaged'],
   ])('refuses %s', (_id, bytes, reason) => {
     expect(unpackMessage(Uint8Array.from(bytes))).toEqual({ ok: false, reason })
   })

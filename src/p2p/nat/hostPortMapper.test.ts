@@ -22,7 +22,7 @@ async function startBehind(router: TestRouter, options: Partial<P2pOptions> = {}
 describe.each([
   ['speaks NAT-PMP', 0, () => startNatPmpRouter()],
   ['speaks UPnP', 0, () => startUpnpRouter()],
-  ['gives other ports', 1000, () => startNatPmpRouter({ shift: 1000 })],
+  ['maps other ports', 1000, () => startNatPmpRouter({ shift: 1000 })],
 ])('a node behind a router that %s', (_name, shift, startRouter) => {
   it('has its ports mapped, announces the external address, and unmaps at its stop', async () => {
     const router = await startRouter()

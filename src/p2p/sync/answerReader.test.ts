@@ -185,9 +185,9 @@ describe('createAnswerReader', () => {
   const other = testBlock(config, { blockNumber: 8, timestamp, transactions: [random(300_000)] })
 
   it.each<[string, () => Uint8Array, unknown, number]>([
-    ['nothing but a code', () => Uint8Array.of(1), undefined, 0],
+    ['an error code', () => Uint8Array.of(1), undefined, 0],
     ['a small block', () => answerOf([random(100_000)]), undefined, 0],
-    ['10 MB that do not compress', () => answerOf([random(10_400_000)]), undefined, 1],
+    ['10 MB of incompressible data', () => answerOf([random(10_400_000)]), undefined, 1],
     ['10 MB of zeros', () => answerOf([new Uint8Array(10_400_000)]), undefined, 1],
     ['as many transactions as a block can have', () => answerOf(many(MAX_BLOCK_TRANSACTIONS)), undefined, 1],
     [
@@ -196,19 +196,24 @@ describe('createAnswerReader', () => {
       errorWith('decode', MAX_BLOCK_TRANSACTIONS + 1),
       1,
     ],
-    ['many transactions in little', () => answerOf(many(5_000)), undefined, 1],
-    ['fewer transactions', () => answerOf(many(4_000)), undefined, 0],
+    ['many small transactions', () => answerOf(many(5_000)), undefined, 1],
+    ['fewer small transactions', () => answerOf(many(4_000)), undefined, 0],
     ['a wrong checksum in the last frame', brokenAtTheEnd, errorWith('decode', 'checksum'), 1],
     ['10 MB of chunks without data', () => emptyChunks(10_000_000), errorWith('decode', 0), 1],
     ['100 kB of chunks without data', () => emptyChunks(100_000), errorWith('decode', 0), 0],
     [
-      'more than is allowed once unpacked',
+      'an answer above the uncompressed limit',
       () => answerOf([new Uint8Array(11_000_000)]),
       errorWith('decode', 10_485_760),
       1,
     ],
-    ['a large block whose hash is wrong', () => encodeResponse(forged, config), errorWith('answer-wrong-hash', 7), 1],
-    ['another large block', () => encodeResponse(other, config), errorWith('answer-wrong-number', 7, 8), 1],
+    ['a large block with a wrong hash', () => encodeResponse(forged, config), errorWith('answer-wrong-hash', 7), 1],
+    [
+      'a large block with another number',
+      () => encodeResponse(other, config),
+      errorWith('answer-wrong-number', 7, 8),
+      1,
+    ],
   ])('reads %s without unpacking large answers in the main process', async (_id, make, error, there) => {
     const { read, work } = countingReader()
     const bytes = make()

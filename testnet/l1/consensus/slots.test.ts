@@ -9,11 +9,11 @@ it('counts slots from the genesis time', () => {
 })
 
 it.each([
-  ['the slot after the head, while that has not begun', 1_010, 1_010_500, 6],
+  ['the slot after the head, before it begins', 1_010, 1_010_500, 6],
   ['the slot after the head, as it begins', 1_010, 1_012_000, 6],
-  ['the next to begin, where one was missed', 1_010, 1_012_001, 7],
-  ['the next to begin after a pause', 1_010, 2_000_000, 500],
-  ['the slot after the head, where the clock is behind', 1_010, 900_000, 6],
+  ['the next slot to begin, after a missed slot', 1_010, 1_012_001, 7],
+  ['the next slot to begin, after a pause', 1_010, 2_000_000, 500],
+  ['the slot after the head, with a slow clock', 1_010, 900_000, 6],
 ])('makes a block in %s', (_, head, nowMs, slot) => {
   expect(nextSlot(times, head, nowMs)).toBe(slot)
 })

@@ -204,7 +204,7 @@ describe('call opcodes', () => {
   it.each([
     { id: 'an endless loop', main: '5b600056', gasLimit: 8_000_000n, minYields: 300 },
     {
-      id: 'calls of a precompile that is fast',
+      id: 'calls of a fast precompile',
       main: '5b60006000600060006004 5afa50600056',
       gasLimit: 8_000_000n,
       minYields: 800,
@@ -215,7 +215,7 @@ describe('call opcodes', () => {
       gasLimit: 60_000_000n,
       minYields: 200,
     },
-    { id: 'calls of a precompile that is slow', main: pairingLoop().slice(2), gasLimit: 8_000_000n, minYields: 70 },
+    { id: 'calls of a slow precompile', main: pairingLoop().slice(2), gasLimit: 8_000_000n, minYields: 70 },
   ])('yield to the event loop repeatedly: $id', async ({ main, gasLimit, minYields }) => {
     const { execution } = createMemoryBlock({
       accounts: { [MAIN]: { code: `0x${main.replaceAll(' ', '')}` } },

@@ -18,12 +18,12 @@ describe('matchesLog', () => {
     ['one of two addresses', { address: [B, A] }, true],
     ['another address', { address: B }, false],
     ['no address in the list', { address: [] }, true],
-    ['first topic', { topics: [T] }, true],
-    ['anything, then the second', { topics: [null, U] }, true],
+    ['the first topic', { topics: [T] }, true],
+    ['a wildcard, then the second topic', { topics: [null, U] }, true],
     ['alternatives', { topics: [[U, T], [U]] }, true],
     ['an empty list of alternatives', { topics: [[], U] }, true],
     ['null among the alternatives', { topics: [[null, U]] }, true],
-    ['the wrong place', { topics: [U] }, false],
+    ['a topic at the wrong position', { topics: [U] }, false],
     ['more topics than the log has', { topics: [T, U, null] }, false],
   ])('%s', (_, filter, expected) => {
     expect(matchesLog(logFilter.parse(filter), log)).toBe(expected)
