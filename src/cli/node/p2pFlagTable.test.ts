@@ -6,6 +6,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { systemClock } from '../../lib/clock.ts'
 import { describeError } from '../../lib/errors.ts'
 import { silentLogger } from '../../lib/logger.ts'
+import { errorWith } from '../../lib/testUtils/errorWith.ts'
 import { identityFromRawKey } from '../../p2p/host/identity.ts'
 import { createP2pNode } from '../../p2p/index.ts'
 import { testChain, testConfig } from '../../p2p/testUtils/testChain.ts'
@@ -162,7 +163,7 @@ describe('an invalid value', () => {
     ['p2p.listen.ip', 'fe80::1%lo'],
     ['p2p.advertise.ip', 'fe80::1%lo'],
   ])('of --%s is refused, and the error names the flag: %s', async (name, value) => {
-    await expect(run([`--${name}=${value}`])).rejects.toThrow(`--${name}: `)
+    await expect(run([`--${name}=${value}`])).rejects.toThrow(errorWith('usage', `--${name}:`))
   })
 
   it('is not reported where op-node accepts it: an advertised address with an automatic port', async () => {
@@ -180,7 +181,9 @@ describe('deprecated flags', () => {
     const retired = '--p2p.sync.req-resp has no effect any more and is ignored'
     expect(await run(['--p2p.sync.req-resp=false'])).toEqual([retired])
     expect(await run([], { OP_NODE_P2P_SYNC_REQ_RESP: 'true' })).toEqual([retired])
-    await expect(run(['--p2p.scoring.peers=heavy'])).rejects.toThrow('p2p.scoring.peers')
+    await expect(run(['--p2p.scoring.peers=heavy'])).rejects.toThrow(
+      errorWith('commander.invalidArgument', '--p2p.scoring.peers', 'heavy'),
+    )
   })
 })
 

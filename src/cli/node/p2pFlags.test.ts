@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest'
+import { errorWith } from '../../lib/testUtils/errorWith.ts'
 import { DEFAULT_DISCOVERY_OPTIONS, DEFAULT_P2P_OPTIONS, type P2pOptions } from '../../p2p/base/options.ts'
 import type { FlagValues } from '../shared/flags.ts'
 import { createProgram, type RunContext } from '../shared/program.ts'
@@ -27,6 +28,8 @@ async function parse(args: string[], env: NodeJS.ProcessEnv = {}): Promise<{ val
   if (seen === undefined) throw new Error('not run')
   return seen
 }
+
+const INVALID = 'commander.invalidArgument'
 
 async function options(args: string[], env: NodeJS.ProcessEnv = {}): Promise<P2pOptions | undefined> {
   return p2pOptionsFromFlags((await parse(args, env)).values)
@@ -138,20 +141,20 @@ describe('p2pOptionsFromFlags', () => {
     expect(await options([text])).toEqual(expected === undefined ? undefined : { ...DEFAULTS, ...expected })
   })
 
-  it.each([
-    [['--p2p.listen.tcp=65536'], 'port out of range: 65536'],
-    [['--p2p.listen.tcp=80'], 'port is reserved for system: 80'],
-    [['--p2p.scoring=heavy'], 'unknown p2p scoring level: heavy'],
-    [['--p2p.score.blocks=all'], 'expected current, none or op-node-2024, got "all"'],
-    [['--p2p.mux=spdy'], 'could not recognize mux spdy'],
-    [['--p2p.security=rot13'], 'could not recognize security rot13'],
-    [['--p2p.security=none,noise'], 'cannot mix secure transport protocols with no-security'],
-    [['--p2p.peers.lo=0'], 'peers lo/hi tides are invalid: 0, 30'],
-    [['--p2p.peers.lo=40'], 'peers lo/hi tides are invalid: 40, 30'],
-    [['--p2p.gossip.mesh.d=0'], 'from 1 to 1000'],
-    [['--p2p.unheard=1'], 'unknown option'],
-  ])('refuses %j', async (args, message) => {
-    await expect(options(args)).rejects.toThrow(message)
+  it.each<[string, string, (string | number)[]]>([
+    ['--p2p.listen.tcp=65536', INVALID, ['--p2p.listen.tcp', 65536]],
+    ['--p2p.listen.tcp=80', INVALID, ['--p2p.listen.tcp', 80]],
+    ['--p2p.scoring=heavy', INVALID, ['--p2p.scoring', 'heavy']],
+    ['--p2p.score.blocks=all', INVALID, ['--p2p.score.blocks', 'all', 'current', 'none', 'op-node-2024']],
+    ['--p2p.mux=spdy', INVALID, ['--p2p.mux', 'spdy']],
+    ['--p2p.security=rot13', INVALID, ['--p2p.security', 'rot13']],
+    ['--p2p.security=none,noise', 'usage', ['--p2p.security']],
+    ['--p2p.peers.lo=0', 'usage', ['--p2p.peers.lo', 0, 30]],
+    ['--p2p.peers.lo=40', 'usage', ['--p2p.peers.lo', 40, 30]],
+    ['--p2p.gossip.mesh.d=0', INVALID, ['--p2p.gossip.mesh.d', 1, 1_000]],
+    ['--p2p.unheard=1', 'commander.unknownOption', ['--p2p.unheard']],
+  ])('refuses %s', async (text, code, named) => {
+    await expect(options([text])).rejects.toThrow(errorWith(code, ...named))
   })
 
   it.each(['p2p.priv.raw', 'p2p.sequencer.key'])('refuses a bad %s without showing it', async (name) => {
@@ -225,14 +228,14 @@ describe('the flags of the remote signer', () => {
     })
   })
 
-  it.each([
-    [signer.slice(0, 1), '--signer.endpoint and --signer.address must both be set or not set'],
-    [signer.slice(1), '--signer.endpoint and --signer.address must both be set or not set'],
-    [['--signer.endpoint=signer:8000', ...signer.slice(1)], '--signer.endpoint: expected an address that begins with'],
-    [['--signer.address=0x12'], 'expected an address of 20 bytes in hex'],
-    [[...signer, '--signer.header=secret'], 'expected name=value'],
-    [[...signer, '--signer.tls.key='], '--signer.tls.ca, --signer.tls.cert and --signer.tls.key must all be set'],
-  ])('refuse %j', async (args, message) => {
-    await expect(options(args)).rejects.toThrow(message)
+  it.each<[string[], string, (string | number)[]]>([
+    [signer.slice(0, 1), 'usage', ['--signer.endpoint', '--signer.address']],
+    [signer.slice(1), 'usage', ['--signer.endpoint', '--signer.address']],
+    [['--signer.endpoint=signer:8000', ...signer.slice(1)], 'usage', ['--signer.endpoint']],
+    [['--signer.address=0x12'], INVALID, ['--signer.address', 20]],
+    [[...signer, '--signer.header=secret'], INVALID, ['--signer.header']],
+    [[...signer, '--signer.tls.key='], 'usage', ['--signer.tls.ca', '--signer.tls.cert', '--signer.tls.key']],
+  ])('refuse %j', async (args, code, named) => {
+    await expect(options(args)).rejects.toThrow(errorWith(code, ...named))
   })
 })
