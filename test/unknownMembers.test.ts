@@ -59,10 +59,12 @@ describe('unknown members of a rollup.json', () => {
 
   it('cause a warning of the rollup node, and when a network is added', async () => {
     const config = { ...ROLLUP, karst_tmie: 1 }
-    const warning = 'Unknown member karst_tmie: it is ignored. Did you mean karst_time?'
+    const names = /\bkarst_tmie\b.*\bkarst_time\b/.source
     const flags = ['--l2=http://127.0.0.1:1', '--l2.jwt-secret', join(folder, 'jwt.txt'), '--rollup.config']
-    expect(await run('devium--batcher', flags, config)).toContain(`lvl=warn msg="${warning}" file=`)
-    expect(await run('devium', ['networks', 'add', '--name=odd'], config)).toContain(`given.json: ${warning}\n`)
+    expect(await run('devium--batcher', flags, config)).toMatch(new RegExp(`lvl=warn msg="[^"]*${names}[^"]*" file=`))
+    expect(await run('devium', ['networks', 'add', '--name=odd'], config)).toMatch(
+      new RegExp(`given\\.json: .*${names}`),
+    )
   })
 })
 
@@ -79,7 +81,7 @@ describe("unknown members of a genesis file's config", () => {
       { member: 'config.karstTmie', nearest: 'config.karstTime' },
       { member: 'config.optimism.eip1559Elasticty', nearest: 'config.optimism.eip1559Elasticity' },
     ])
-    const warning = 'Unknown member config.karstTmie: it is ignored. Did you mean config.karstTime?'
-    expect(await run('devium-geth', ['init', `--datadir=${folder}`], genesis)).toContain(`msg="${warning}"`)
+    const output = await run('devium-geth', ['init', `--datadir=${folder}`], genesis)
+    expect(output).toMatch(/msg="[^"]*\bconfig\.karstTmie\b[^"]*\bconfig\.karstTime\b[^"]*"/)
   })
 })

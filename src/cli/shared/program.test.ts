@@ -91,7 +91,7 @@ describe('createProgram', () => {
 
   it('warns of flags without effect', async () => {
     expect(await run(['--rollup.halt=major'])).toMatchObject({
-      seen: { warnings: ['--rollup.halt has no effect any more and is ignored'] },
+      seen: { warnings: [expect.stringContaining('--rollup.halt')] },
     })
   })
 

@@ -20,7 +20,7 @@ it.each(['127.0.0.1', '127.0.0.2', '::1', 'localhost'])('%s requires no token', 
 it.each(['0.0.0.0', '::', '10.0.0.1', 'node.example'])('%s without a token: changes are refused', (address) => {
   expect(access(address)).toEqual({
     given: { token: undefined, guardsReading: false },
-    warnings: ['Other machines reach this RPC, and it has no token: methods that change something are refused'],
+    warnings: [expect.stringContaining('token')],
   })
 })
 

@@ -60,7 +60,7 @@ it('a store on a full disk continues in memory, logs it once, and has the old en
   // Its log may end in a partial record. Later records would not be found.
   empty()
   await datastore.put(c, Uint8Array.of(3))
-  expect(lines).toEqual(['Peer store cannot be written: kept in memory until the next start'])
+  expect(lines).toEqual([expect.stringContaining('Peer store')])
   await close()
   const again = await openStore(path)
   expect(await stored(again.datastore)).toEqual({ [`${a}`]: [1], [`${b}`]: [1] })

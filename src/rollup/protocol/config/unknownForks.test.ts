@@ -39,9 +39,7 @@ describe('forks that this version does not know', () => {
     const lines = unknownConfigMembers(misspelt).map((one) =>
       describeUnknownMember(one, parseRollupConfig(misspelt).unknownForks),
     )
-    expect(lines).toContain(
-      'Unknown member jovain_time: it counts as a fork that this version does not know. Did you mean jovian_time?',
-    )
-    expect(lines).toContain('Unknown member karst_tmie: it is ignored. Did you mean karst_time?')
+    expect(lines).toContainEqual(expect.stringMatching(/\bjovain_time\b.*\bfork\b.*\bjovian_time\b/))
+    expect(lines).toContainEqual(expect.stringMatching(/\bkarst_tmie\b.*\bkarst_time\b/))
   })
 })
