@@ -1,9 +1,10 @@
+import { Registry } from 'prom-client'
 import {
   BatchSubmitter,
   createL2Source,
   createSubmitterL1,
   L1Heads,
-  noBatcherMetrics,
+  createBatcherMetrics,
 } from '../../src/batcher/index.ts'
 import { TEST_BATCHER_OPTIONS } from '../../src/batcher/testUtils/submitterSetup.ts'
 import { createRpcClient } from '../../src/jsonRpc/client.ts'
@@ -51,7 +52,7 @@ const submitter = new BatchSubmitter(
     },
     clock: systemClock,
     logger: silentLogger,
-    metrics: noBatcherMetrics,
+    metrics: createBatcherMetrics(new Registry()),
     onFatal(error) {
       throw error
     },

@@ -1,9 +1,10 @@
+import { Registry } from 'prom-client'
 import { type ChannelConfig, createChannelConfig } from '../../src/batcher/channel/channelConfig.ts'
 import { ChannelManager } from '../../src/batcher/channel/channelManager.ts'
 import { fixedChoice } from '../../src/batcher/channel/daChoice.ts'
 import { payloadOf } from '../../src/batcher/channel/txData.ts'
 import type { BatcherBlock } from '../../src/batcher/l2/l2Block.ts'
-import { noBatcherMetrics } from '../../src/batcher/submitter/metrics.ts'
+import { createBatcherMetrics } from '../../src/batcher/submitter/metrics.ts'
 import type { BatcherOptions } from '../../src/batcher/submitter/options.ts'
 import { TEST_BATCHER_OPTIONS } from '../../src/batcher/testUtils/submitterSetup.ts'
 import { concatBytes } from '../../src/lib/bytes.ts'
@@ -31,7 +32,7 @@ export async function buildChannels(
   config: ChannelConfig,
   rollupConfig: RollupConfig,
 ): Promise<{ channels: BuiltChannel[]; l1Bytes: number }> {
-  const modules = { logger: silentLogger, metrics: noBatcherMetrics }
+  const modules = { logger: silentLogger, metrics: createBatcherMetrics(new Registry()) }
   const manager = new ChannelManager(modules, { da: fixedChoice(config), rollupConfig })
   for (const block of blocks) manager.addBlock(block)
   manager.flush()

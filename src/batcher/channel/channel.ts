@@ -1,7 +1,6 @@
 import { concatBytes } from '../../lib/bytes.ts'
 import type { Hex } from '../../lib/hex.ts'
 import { FRAME_ENCODING_OVERHEAD_BYTES, type Frame } from '../../rollup/protocol/index.ts'
-import type { BlockId } from '../../rollup/protocol/types.ts'
 import type { BatcherBlock } from '../l2/l2Block.ts'
 import { MAX_BLOBS_PER_TX } from '../txmgr/sidecar.ts'
 import type { ChannelConfig } from './channelConfig.ts'
@@ -41,8 +40,6 @@ export class Channel {
   private readonly confirmed = new Set<number>()
   private minInclusion: number | undefined
   private maxInclusion = 0
-  private outputLength = 0
-  private estimatedDaBytes = 0
   /** Cost of the confirmed transactions. */
   costWei = 0n
   /** Cost of the same data as calldata. */
@@ -95,31 +92,24 @@ export class Channel {
     return this.blocks.some(({ transactions }) => transactions.length > 0)
   }
 
-  get latestL1Origin(): BlockId | undefined {
-    return this.blocks.at(-1)?.l1Origin
-  }
-
   get inputBytes(): number {
     return this.out.inputBytes
   }
 
   /** Bytes in frames so far. */
   get outputBytes(): number {
-    return this.outputLength
+    return this.frames.reduce((sum, { data }) => sum + data.length, 0)
   }
 
   /** Estimated bytes on L1. Exact once the channel has frames. */
   get daBytes(): number {
-    return this.frames.length > 0 ? this.outputLength : this.estimatedDaBytes
+    if (this.frames.length > 0) return this.outputBytes
+    return this.blocks.reduce((sum, { estimatedDaBytes }) => sum + estimatedDaBytes, 0)
   }
 
   /** Output bytes divided by input bytes, rounded to three digits. */
   get comprRatio(): number {
     return this.inputBytes === 0 ? 0 : Number((this.outputBytes / this.inputBytes).toFixed(3))
-  }
-
-  get readyBytes(): number {
-    return this.out.readyBytes
   }
 
   get frameCount(): number {
@@ -153,10 +143,9 @@ export class Channel {
 
   async addBlock(block: BatcherBlock): Promise<AddBlockOutcome> {
     const outcome = await this.busy(() => this.out.addBlock(block))
-    this.removeNewest(outcome.returned ?? 0)
+    this.blocks.length -= outcome.returned ?? 0
     if (outcome.added) {
       this.blocks.push(block)
-      this.estimatedDaBytes += block.estimatedDaBytes
       const { seqWindowSize, subSafetyMargin } = this.config
       this.lowerDeadline(block.l1Origin.number + seqWindowSize - subSafetyMargin, 'sequencerWindow')
     }
@@ -185,7 +174,8 @@ export class Channel {
       while (this.out.readyBytes >= maxData && !this.isFull) this.pushFrame(this.out.read(maxData), false)
       if (!this.isFull) return false
     }
-    this.removeNewest(await this.busy(() => this.out.close()))
+    const returned = await this.busy(() => this.out.close())
+    this.blocks.length -= returned
     this.closed = true
     do {
       const data = this.out.read(maxData)
@@ -203,7 +193,6 @@ export class Channel {
     this.sentAs = config
     const data = concatBytes(...this.frames.map((frame) => frame.data))
     this.frames.length = 0
-    this.outputLength = 0
     const maxData = config.maxFrameBytes - FRAME_ENCODING_OVERHEAD_BYTES
     let start = 0
     do {
@@ -262,15 +251,9 @@ export class Channel {
     }
   }
 
-  private removeNewest(count: number): void {
-    for (const { estimatedDaBytes } of this.blocks.splice(this.blocks.length - count, count))
-      this.estimatedDaBytes -= estimatedDaBytes
-  }
-
   private pushFrame(data: Uint8Array, isLast: boolean): void {
     const number = this.frames.length
     this.frames.push({ channelId: this.id, number, data, isLast })
-    this.outputLength += data.length
     if (number === MAX_FRAME_NUMBER) this.setFull('maxFrames')
   }
 

@@ -16,10 +16,9 @@ import {
 } from '../testUtils/managerInTest.ts'
 import { TEST_BATCHER_OPTIONS } from '../testUtils/submitterSetup.ts'
 import { takeTxData } from '../testUtils/takeTxData.ts'
-import type { ChannelManager } from './channelManager.ts'
+import { type ChannelManager, createChannelOut } from './channelManager.ts'
 import type { ChannelOut } from './channelOut.ts'
 import { COMPRESSION_ALGORITHMS } from './compress/algorithm.ts'
-import { createChannelOut } from './createChannelOut.ts'
 import { payloadOf, type TxData } from './txData.ts'
 
 // Compressing hundreds of channels takes long on a busy machine.

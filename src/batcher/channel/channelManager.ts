@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto'
-import { type Hex, toHex } from '../../lib/hex.ts'
+import { toHex } from '../../lib/hex.ts'
 import type { Logger } from '../../lib/logger.ts'
 import { createSemaphore } from '../../lib/semaphore.ts'
 import { yieldToLoop } from '../../lib/yieldToLoop.ts'
@@ -7,18 +7,16 @@ import type { BlockId, RollupConfig } from '../../rollup/protocol/types.ts'
 import { type BatcherBlock, memoryBytes } from '../l2/l2Block.ts'
 import type { BatcherMetrics } from '../submitter/metrics.ts'
 import { Channel, type TxCost } from './channel.ts'
-import { framesInTime } from './channelConfig.ts'
-import { CHANNEL_FULL_REASONS } from './channelOut.ts'
-import { createChannelOut } from './createChannelOut.ts'
+import { type ChannelConfig, framesInTime } from './channelConfig.ts'
+import { CHANNEL_FULL_REASONS, type ChannelOut } from './channelOut.ts'
 import type { DaChoice } from './daChoice.ts'
-import type { ExpectedCompression } from './spanChannelOut.ts'
+import { SingularChannelOut } from './singularChannelOut.ts'
+import { type ExpectedCompression, SpanChannelOut } from './spanChannelOut.ts'
 import type { TxData } from './txData.ts'
 
 export interface ChannelManagerModules {
   logger: Logger
   metrics: BatcherMetrics
-  /** 16 random bytes for each new channel. */
-  createChannelId?: () => Hex
   createOut?: typeof createChannelOut
 }
 
@@ -57,15 +55,12 @@ export class ChannelManager {
   private readonly txChannels = new Map<string, Channel>()
   private durationFrom = 0
   private flushThrough: number | undefined
-  private heldBytes = 0
-  /** Estimated bytes on L1 of the blocks in no channel. */
-  private pendingDaBytes = 0
-  private heldMemoryBytes = 0
   private loaded: BlockId | undefined
 
   constructor(modules: ChannelManagerModules, options: ChannelManagerOptions) {
     this.modules = modules
     this.options = options
+    modules.metrics.watchHeld(this)
   }
 
   /** Oldest first. Each block is the parent of the next. */
@@ -88,18 +83,24 @@ export class ChannelManager {
 
   /** Uncompressed bytes of all held blocks. */
   get heldSizeBytes(): number {
-    return this.heldBytes
+    return this.held.reduce((sum, { rawSizeBytes }) => sum + rawSizeBytes, 0)
   }
 
   /** Memory of all held blocks. */
   get memoryBytes(): number {
-    return this.heldMemoryBytes
+    return this.held.reduce((sum, block) => sum + memoryBytes(block), 0)
   }
 
   /** Blocks in no channel. */
   get pendingBlockCount(): number {
     const newest = this.newestBlock
     return newest === undefined ? 0 : Math.max(0, newest.number + 1 - this.nextNumber)
+  }
+
+  /** Estimated bytes on L1 of the blocks in no channel. */
+  get pendingDaBytes(): number {
+    const pending = this.held.slice(this.held.length - this.pendingBlockCount)
+    return pending.reduce((sum, { estimatedDaBytes }) => sum + estimatedDaBytes, 0)
   }
 
   /** Estimated bytes on L1 of all held blocks. Exact for channels that have frames. */
@@ -129,20 +130,15 @@ export class ChannelManager {
     this.drop([...this.queue, ...this.txChannels.values()])
     this.held = []
     this.loaded = undefined
-    this.heldBytes = 0
-    this.heldMemoryBytes = 0
-    this.pendingDaBytes = 0
     this.nextNumber = 0
     this.flushThrough = undefined
     this.durationFrom = l1Origin
-    this.recordPending()
   }
 
   /** Drops all channels. The held blocks go into new channels. */
   requeue(): void {
     this.drop(this.queue)
-    this.moveNext(this.held[0]?.number ?? 0)
-    this.recordPending()
+    this.moveNext(0)
   }
 
   /** False if the block does not extend the newest block: the chain was reorganised. */
@@ -152,11 +148,7 @@ export class ChannelManager {
     if (newest === undefined) this.nextNumber = block.number
     this.held.push(block)
     this.loaded = { number: block.number, hash: block.hash }
-    this.heldBytes += block.rawSizeBytes
-    this.heldMemoryBytes += memoryBytes(block)
-    this.pendingDaBytes += block.estimatedDaBytes
     this.modules.metrics.blockAdded(block)
-    this.recordPending()
     return true
   }
 
@@ -164,16 +156,11 @@ export class ChannelManager {
   prune(safeNumber: number): void {
     this.moveNext(Math.max(this.nextNumber, safeNumber + 1))
     const kept = this.held.findIndex(({ number }) => number > safeNumber)
-    const dropped = this.held.splice(0, kept === -1 ? this.held.length : kept)
-    for (const block of dropped) {
-      this.heldBytes -= block.rawSizeBytes
-      this.heldMemoryBytes -= memoryBytes(block)
-    }
+    this.held.splice(0, kept === -1 ? this.held.length : kept)
     const isSafe = ({ latestL2 }: Channel) => latestL2 !== undefined && latestL2.number <= safeNumber
     const unsafe = this.queue.findIndex((channel) => !isSafe(channel))
     // Transactions of these channels may still be unconfirmed. Their cost is reported when they are confirmed.
     this.leave(this.queue.slice(0, unsafe === -1 ? this.queue.length : unsafe))
-    this.recordPending()
   }
 
   /** Sends all held blocks as soon as possible, including those that an open channel would still wait with. */
@@ -191,7 +178,6 @@ export class ChannelManager {
     return this.filling.run(async () => {
       // A span channel may return blocks when it closes.
       while (!options.signal?.aborted && (await this.fillOnce(l1Head, options)));
-      this.recordPending()
     })
   }
 
@@ -248,7 +234,7 @@ export class ChannelManager {
       const channel = this.openChannel(l1Head)
       await this.working(channel, () => channel.addBlock(block))
       if (!this.queue.includes(channel)) continue
-      this.moveNext(Math.max(channel.nextL2Number ?? block.number, this.held[0]?.number ?? 0))
+      this.moveNext(channel.nextL2Number ?? block.number)
       if (channel.isFull) await this.output(channel, onReady)
     }
     const channel = this.open
@@ -269,10 +255,11 @@ export class ChannelManager {
     const closed = await this.working(channel, () => channel.outputFrames())
     if (!closed || !this.queue.includes(channel)) return
     // Blocks that did not fit come next.
-    if (channel.nextL2Number !== undefined)
-      this.moveNext(Math.max(channel.nextL2Number, this.held[0]?.number ?? channel.nextL2Number))
-    const origin = channel.latestL1Origin
-    if (origin !== undefined) this.durationFrom = Math.max(this.durationFrom, origin.number)
+    const { latestL2 } = channel
+    if (latestL2 !== undefined) {
+      this.moveNext(latestL2.number + 1)
+      this.durationFrom = Math.max(this.durationFrom, latestL2.l1Origin.number)
+    }
     this.noteClosed(channel)
     onReady?.()
   }
@@ -287,15 +274,9 @@ export class ChannelManager {
     }
   }
 
+  /** Blocks that are not held any more are skipped. */
   private moveNext(to: number): void {
-    const oldest = this.held[0]?.number ?? to
-    const first = Math.max(oldest, Math.min(this.nextNumber, to))
-    const end = Math.min(oldest + this.held.length, Math.max(this.nextNumber, to))
-    for (let number = first; number < end; number++) {
-      const bytes = this.blockAt(number)?.estimatedDaBytes ?? 0
-      this.pendingDaBytes += to > this.nextNumber ? -bytes : bytes
-    }
-    this.nextNumber = to
+    this.nextNumber = Math.max(to, this.held[0]?.number ?? to)
   }
 
   private blockAt(number: number): BatcherBlock | undefined {
@@ -317,8 +298,8 @@ export class ChannelManager {
     if (open !== undefined) return open
     const { da, rollupConfig } = this.options
     const { config } = da
-    const { createChannelId, createOut = createChannelOut } = this.modules
-    const id = createChannelId?.() ?? toHex(randomBytes(16))
+    const { createOut = createChannelOut } = this.modules
+    const id = toHex(randomBytes(16))
     const channel = new Channel(id, config, createOut(config, rollupConfig, this.expected), this.durationFrom)
     this.queue.push(channel)
     this.modules.metrics.channel('opened')
@@ -372,9 +353,8 @@ export class ChannelManager {
     const index = this.queue.indexOf(channel)
     if (index === -1) return
     const first = channel.blocks[0]
-    if (first !== undefined) this.moveNext(Math.max(first.number, this.held[0]?.number ?? first.number))
+    if (first !== undefined) this.moveNext(first.number)
     this.drop(this.queue.slice(index))
-    this.recordPending()
   }
 
   /** Drops channels. The outcome of their transactions is ignored. */
@@ -389,18 +369,19 @@ export class ChannelManager {
     this.queue = this.queue.filter((channel) => !leaving.has(channel))
     for (const channel of leaving) channel.destroy()
   }
-
-  private recordPending(): void {
-    this.modules.metrics.pending({
-      blocks: this.pendingBlockCount,
-      bytes: this.heldBytes,
-      pendingDaBytes: this.pendingDaBytes,
-      unsafeDaBytes: this.unsafeDaBytes,
-      channels: this.queue.length,
-    })
-  }
 }
 
 function gwei(wei: bigint): number {
   return Number(wei) / 1e9
+}
+
+/** @param expected compression ratios that channels of one chain share */
+export function createChannelOut(
+  config: ChannelConfig,
+  rollupConfig: RollupConfig,
+  expected?: ExpectedCompression,
+): ChannelOut {
+  return config.batchType === 'span'
+    ? new SpanChannelOut(config, rollupConfig, expected)
+    : new SingularChannelOut(config, rollupConfig)
 }

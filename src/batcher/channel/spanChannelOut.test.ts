@@ -1,3 +1,4 @@
+import { Registry } from 'prom-client'
 import { createHash } from 'node:crypto'
 import fc from 'fast-check'
 import { describe, expect, it, vi } from 'vitest'
@@ -8,7 +9,7 @@ import { encodeRlp } from '../../lib/rlp.ts'
 import { propertyRuns } from '../../lib/testUtils/propertyRuns.ts'
 import { encodeSpanBatch } from '../../rollup/protocol/index.ts'
 import type { BatcherBlock } from '../l2/l2Block.ts'
-import { noBatcherMetrics } from '../submitter/metrics.ts'
+import { createBatcherMetrics } from '../submitter/metrics.ts'
 import type { BatcherOptions } from '../submitter/options.ts'
 import { blocksOfChannel } from '../testUtils/l1Batches.ts'
 import { loadRecordedChain } from '../testUtils/recordedChain.ts'
@@ -215,7 +216,7 @@ describe('span channels', () => {
             maxChannelDuration: 2,
           })
           const manager = new ChannelManager(
-            { logger: silentLogger, metrics: noBatcherMetrics },
+            { logger: silentLogger, metrics: createBatcherMetrics(new Registry()) },
             { da: fixedChoice(config), rollupConfig },
           )
           // From L1 block 3 on, a channel closes by its duration, however many blocks it has.
@@ -251,7 +252,7 @@ describe('a safe head inside an open span channel', () => {
     )
     const config = configOf({ maxL1TxSizeBytes: 20_000, maxChannelDuration: 0 })
     const manager = new ChannelManager(
-      { logger: silentLogger, metrics: noBatcherMetrics },
+      { logger: silentLogger, metrics: createBatcherMetrics(new Registry()) },
       { da: fixedChoice(config), rollupConfig },
     )
     for (const next of blocks.slice(0, 50)) manager.addBlock(next)

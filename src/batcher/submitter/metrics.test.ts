@@ -34,3 +34,17 @@ it('shows the throttle controller in use, and none that was before', async () =>
     expect(text).toContain(`op_batcher_default_${name}{type="linear"} 0`)
   }
 })
+
+it('shows the figures of the newest channel manager at each scrape', async () => {
+  const held = { pendingBlockCount: 1, heldSizeBytes: 2, pendingDaBytes: 3, unsafeDaBytes: 4, channels: [0, 0] }
+  const text = await textAfter((metrics) => {
+    metrics.watchHeld({ ...held, heldSizeBytes: 99 })
+    metrics.watchHeld(held)
+    held.pendingBlockCount = 7
+  })
+  expect(text).toContain('op_batcher_default_pending_blocks_count{stage="added"} 7')
+  expect(text).toContain('op_batcher_default_pending_blocks_bytes_current 2')
+  expect(text).toContain('op_batcher_default_pending_da_bytes 3')
+  expect(text).toContain('op_batcher_default_unsafe_da_bytes 4')
+  expect(text).toContain('op_batcher_default_channel_queue_length 2')
+})

@@ -6,53 +6,21 @@ import { THROTTLE_CONTROLLERS, type ThrottleControllerType, type ThrottleLimits 
 
 export type ChannelStage = 'opened' | 'closed' | 'fully_submitted' | 'timed_out'
 
-export interface PendingFigures {
-  blocks: number
-  /** Uncompressed bytes of all held blocks. */
-  bytes: number
-  /** Estimated bytes on L1 of the blocks in no channel. */
-  pendingDaBytes: number
-  /** Estimated bytes on L1 of all held blocks. */
-  unsafeDaBytes: number
-  channels: number
+/** The channel manager, as far as its figures are shown. */
+export interface HeldData {
+  readonly pendingBlockCount: number
+  readonly heldSizeBytes: number
+  readonly pendingDaBytes: number
+  readonly unsafeDaBytes: number
+  readonly channels: readonly unknown[]
 }
 
-export interface BatcherMetrics {
-  info(version: string): void
-  up(running: boolean): void
-  l1Head(ref: { number: number; timestamp: number }): void
-  l2Loaded(ref: { number: number; timestamp: number }): void
-  blockAdded(block: BatcherBlock): void
-  channel(stage: ChannelStage): void
-  channelClosed(frames: number, inputBytes: number, outputBytes: number): void
-  /** `lastBlobBytes`: bytes used in the transaction's last blob. */
-  txSubmitted(lastBlobBytes: number | undefined): void
-  txConfirmed(): void
-  txFailed(): void
-  pending(figures: PendingFigures): void
-  /** `load`: bytes waiting for L1, divided by the lower threshold. */
-  throttle(type: ThrottleControllerType, limits: ThrottleLimits, load: number): void
-  /** `read` is called at each scrape. Ether. */
-  balance(read: () => Promise<number>): void
+interface BlockTime {
+  number: number
+  timestamp: number
 }
 
-const nothing = () => {}
-
-export const noBatcherMetrics: BatcherMetrics = {
-  info: nothing,
-  up: nothing,
-  l1Head: nothing,
-  l2Loaded: nothing,
-  blockAdded: nothing,
-  channel: nothing,
-  channelClosed: nothing,
-  txSubmitted: nothing,
-  txConfirmed: nothing,
-  txFailed: nothing,
-  pending: nothing,
-  balance: nothing,
-  throttle: nothing,
-}
+export type BatcherMetrics = ReturnType<typeof createBatcherMetrics>
 
 const PREFIX = 'op_batcher_default_'
 
@@ -63,8 +31,8 @@ const RATIO_BUCKETS = [0.1, 0.2, ...Array.from({ length: 14 }, (_, index) => (30
 const BLOB_BUCKETS = Array.from({ length: 14 }, (_, index) => index * Math.floor(MAX_BLOB_DATA_BYTES / 13))
 
 /** Metrics under op-batcher's names. */
-export function createBatcherMetrics(registry: Registry, now: () => number = Date.now): BatcherMetrics {
-  const { gauge, counter, histogram } = createMetricMakers(registry, PREFIX)
+export function createBatcherMetrics(registry: Registry, now: () => number = Date.now) {
+  const { gauge, counter, histogram, watched, watchedByLabel } = createMetricMakers(registry, PREFIX)
 
   const info = gauge('info', 'Version of the program', ['version'])
   const up = gauge('up', '1 while batches are submitted')
@@ -75,18 +43,13 @@ export function createBatcherMetrics(registry: Registry, now: () => number = Dat
   const lastChannel = gauge('last_channel_unix', 'Time of the last channel event', ['stage'])
   const txs = gauge('batcher_tx_total', 'Batch transactions by stage', ['stage'])
   const lastTx = gauge('last_batcher_tx_unix', 'Time of the last batch transaction event', ['stage'])
-  const pendingBlocks = gauge('pending_blocks_count', 'Blocks in no channel', ['stage'])
   const blocksAdded = gauge('blocks_added_count', 'Blocks loaded from the L2 node')
   const inputBytes = gauge('input_bytes', 'RLP bytes of the last channel', ['stage'])
   const outputBytes = gauge('output_bytes', 'Compressed bytes of the last channel')
   const numFrames = gauge('channel_num_frames', 'Frames of the last channel')
-  const pendingBytes = gauge('pending_blocks_bytes_current', 'Uncompressed bytes of all held blocks')
   const pendingBytesTotal = counter('pending_blocks_bytes_total', 'Uncompressed bytes of all loaded blocks')
   const inputTotal = counter('input_bytes_total', 'RLP bytes of all channels')
   const outputTotal = counter('output_bytes_total', 'Compressed bytes of all channels')
-  const unsafeDaBytes = gauge('unsafe_da_bytes', 'Estimated bytes on L1 of unsafe blocks')
-  const pendingDaBytes = gauge('pending_da_bytes', 'Estimated bytes on L1 of blocks in no channel')
-  const queueLength = gauge('channel_queue_length', 'Channels with unsafe blocks')
   const throttleIntensity = gauge('throttle_intensity', 'Intensity of throttling, 0 to 1', ['type'])
   const throttleType = gauge('throttle_controller_type', '1 for the controller in use', ['type'])
   const unsafeRatio = gauge('unsafe_bytes_ratio', 'Unsafe bytes divided by the lower threshold', ['type'])
@@ -96,7 +59,15 @@ export function createBatcherMetrics(registry: Registry, now: () => number = Dat
   const blobUsed = histogram('blob_used_bytes', 'Bytes used in the last blob of each transaction', {
     buckets: BLOB_BUCKETS,
   })
-  const ref = (layer: string, type: string, { number, timestamp }: { number: number; timestamp: number }) => {
+  let held: HeldData | undefined
+  watchedByLabel('gauge', 'pending_blocks_count', 'Blocks in no channel', 'stage', () =>
+    held === undefined ? {} : { added: held.pendingBlockCount },
+  )
+  watched('pending_blocks_bytes_current', 'Uncompressed bytes of all held blocks', () => held?.heldSizeBytes ?? 0)
+  watched('pending_da_bytes', 'Estimated bytes on L1 of blocks in no channel', () => held?.pendingDaBytes ?? 0)
+  watched('unsafe_da_bytes', 'Estimated bytes on L1 of unsafe blocks', () => held?.unsafeDaBytes ?? 0)
+  watched('channel_queue_length', 'Channels with unsafe blocks', () => held?.channels.length ?? 0)
+  const ref = (layer: string, type: string, { number, timestamp }: BlockTime) => {
     refNumber.set({ layer, type }, number)
     refTime.set({ layer, type }, timestamp)
     refLatency.set({ layer, type }, now() / 1000 - timestamp)
@@ -107,20 +78,20 @@ export function createBatcherMetrics(registry: Registry, now: () => number = Dat
   }
 
   return {
-    info: (version) => info.set({ version }, 1),
-    up: (running) => up.set(running ? 1 : 0),
-    l1Head: (block) => ref('l1', 'latest', block),
-    l2Loaded: (block) => ref('l2', 'loaded', block),
-    blockAdded(block) {
+    info: (version: string) => info.set({ version }, 1),
+    up: (running: boolean) => up.set(running ? 1 : 0),
+    l1Head: (block: BlockTime) => ref('l1', 'latest', block),
+    l2Loaded: (block: BlockTime) => ref('l2', 'loaded', block),
+    blockAdded(block: BatcherBlock) {
       blocksAdded.inc()
       pendingBytesTotal.inc(block.rawSizeBytes)
       ref('l2', 'added', block)
     },
-    channel(stage) {
+    channel(stage: ChannelStage) {
       channels.inc({ stage })
       lastChannel.set({ stage }, now() / 1000)
     },
-    channelClosed(frames, input, output) {
+    channelClosed(frames: number, input: number, output: number) {
       numFrames.set(frames)
       inputBytes.set({ stage: 'closed' }, input)
       outputBytes.set(output)
@@ -128,20 +99,19 @@ export function createBatcherMetrics(registry: Registry, now: () => number = Dat
       outputTotal.inc(output)
       if (input > 0) ratio.observe(output / input)
     },
-    txSubmitted(lastBlobBytes) {
+    /** `lastBlobBytes`: bytes used in the transaction's last blob. */
+    txSubmitted(lastBlobBytes: number | undefined) {
       txEvent('submitted')
       if (lastBlobBytes !== undefined) blobUsed.observe(lastBlobBytes)
     },
     txConfirmed: () => txEvent('success'),
     txFailed: () => txEvent('failed'),
-    pending(figures) {
-      pendingBlocks.set({ stage: 'added' }, figures.blocks)
-      pendingBytes.set(figures.bytes)
-      pendingDaBytes.set(figures.pendingDaBytes)
-      unsafeDaBytes.set(figures.unsafeDaBytes)
-      queueLength.set(figures.channels)
+    /** `data` is read at each scrape. */
+    watchHeld(data: HeldData) {
+      held = data
     },
-    throttle(type, limits, load) {
+    /** `load`: bytes waiting for L1, divided by the lower threshold. */
+    throttle(type: ThrottleControllerType, limits: ThrottleLimits, load: number) {
       for (const other of THROTTLE_CONTROLLERS) {
         const isInUse = other === type
         throttleType.set({ type: other }, isInUse ? 1 : 0)
@@ -151,7 +121,8 @@ export function createBatcherMetrics(registry: Registry, now: () => number = Dat
       throttleTx.set(limits.maxTxBytes)
       throttleBlock.set(limits.maxBlockBytes)
     },
-    balance(read) {
+    /** `read` is called at each scrape. Ether. */
+    balance(read: () => Promise<number>) {
       new Gauge({
         name: `${PREFIX}balance`,
         help: 'Balance of the batch sender in ether',

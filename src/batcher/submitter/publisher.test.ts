@@ -1,17 +1,17 @@
+import { Registry } from 'prom-client'
 import { expect, it } from 'vitest'
 import { systemClock } from '../../lib/clock.ts'
 import { silentLogger } from '../../lib/logger.ts'
 import { ZERO_HASH } from '../../rollup/protocol/types.ts'
 import { CostWindow } from '../admin/status.ts'
 import { createChannelConfig } from '../channel/channelConfig.ts'
-import { ChannelManager } from '../channel/channelManager.ts'
-import { createChannelOut } from '../channel/createChannelOut.ts'
+import { ChannelManager, createChannelOut } from '../channel/channelManager.ts'
 import { fixedChoice } from '../channel/daChoice.ts'
 import { L1Heads } from '../l1/l1Heads.ts'
 import type { TxReceipt } from '../l1/submitterL1.ts'
 import { batcherBlocks, loadRecordedChain } from '../testUtils/recordedChain.ts'
 import { TEST_BATCHER_OPTIONS } from '../testUtils/submitterSetup.ts'
-import { noBatcherMetrics } from './metrics.ts'
+import { createBatcherMetrics } from './metrics.ts'
 import { Publisher } from './publisher.ts'
 
 const chain = loadRecordedChain('holocene-span-brotli-calldata')
@@ -22,7 +22,7 @@ it.each(['singular', 'span'] as const)('the next channels are built while one is
   const now = chain.config.genesis.l2Time + 100
   const config = createChannelConfig({ ...TEST_BATCHER_OPTIONS, batchType, maxL1TxSizeBytes: 3_000 }, chain.config, now)
   const manager = new ChannelManager(
-    { logger: silentLogger, metrics: noBatcherMetrics },
+    { logger: silentLogger, metrics: createBatcherMetrics(new Registry()) },
     { da: fixedChoice(config), rollupConfig: chain.config },
   )
   const sends: PromiseWithResolvers<TxReceipt>[] = []
@@ -42,7 +42,7 @@ it.each(['singular', 'span'] as const)('the next channels are built while one is
       da: fixedChoice(config),
       clock: systemClock,
       logger: silentLogger,
-      metrics: noBatcherMetrics,
+      metrics: createBatcherMetrics(new Registry()),
       costs: new CostWindow(),
     },
     { batchInbox: chain.config.batchInboxAddress, maxPendingTx: 1, txsInFlight: 1, retryMs: 10 },
@@ -64,7 +64,7 @@ it('blocks are taken and dropped while a channel is being compressed', async () 
   const manager = new ChannelManager(
     {
       logger: silentLogger,
-      metrics: noBatcherMetrics,
+      metrics: createBatcherMetrics(new Registry()),
       createOut(...args) {
         const out = createChannelOut(...args)
         const addBlock = out.addBlock.bind(out)

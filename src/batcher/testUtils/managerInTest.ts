@@ -1,3 +1,4 @@
+import { Registry } from 'prom-client'
 import { randomBytes } from 'node:crypto'
 import { type Hex, toHex } from '../../lib/hex.ts'
 import { silentLogger } from '../../lib/logger.ts'
@@ -7,7 +8,7 @@ import { ChannelManager, type ChannelManagerModules } from '../channel/channelMa
 import { fixedChoice } from '../channel/daChoice.ts'
 import { payloadOf, type TxData } from '../channel/txData.ts'
 import type { BatcherBlock } from '../l2/l2Block.ts'
-import { noBatcherMetrics } from '../submitter/metrics.ts'
+import { createBatcherMetrics } from '../submitter/metrics.ts'
 import type { BatcherOptions } from '../submitter/options.ts'
 import { blocksOfChannel, channelsOf } from './l1Batches.ts'
 import { batcherBlocks, loadRecordedChain } from './recordedChain.ts'
@@ -25,7 +26,7 @@ export function createManager(
   modules: Partial<ChannelManagerModules> = {},
   da = fixedChoice(createConfig(options)),
 ): ChannelManager {
-  return new ChannelManager({ logger: silentLogger, metrics: noBatcherMetrics, ...modules }, { da, rollupConfig })
+  return new ChannelManager({ logger: silentLogger, metrics: createBatcherMetrics(new Registry()), ...modules }, { da, rollupConfig })
 }
 
 export function createConfig(options: Partial<BatcherOptions>): ChannelConfig {

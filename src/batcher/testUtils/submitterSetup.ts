@@ -1,3 +1,4 @@
+import { Registry } from 'prom-client'
 import { type AnvilOptions, type LeasedAnvil, leaseAnvil } from '../../../test/support/anvil.ts'
 import { createRpcClient, type RpcClient, RpcTransportError } from '../../jsonRpc/client.ts'
 import { systemClock } from '../../lib/clock.ts'
@@ -7,10 +8,10 @@ import { L1Heads } from '../l1/l1Heads.ts'
 import { createSubmitterL1 } from '../l1/submitterL1.ts'
 import { createL2Source } from '../l2/l2Source.ts'
 import { BatchSubmitter } from '../submitter/batchSubmitter.ts'
-import { noBatcherMetrics } from '../submitter/metrics.ts'
+import { createBatcherMetrics } from '../submitter/metrics.ts'
 import type { BatcherOptions } from '../submitter/options.ts'
 import type { ThrottleOptions } from '../throttle/controller.ts'
-import { noTxManagerMetrics } from '../txmgr/metrics.ts'
+import { createTxManagerMetrics } from '../txmgr/metrics.ts'
 import type { TxManagerOptions } from '../txmgr/options.ts'
 import { createLocalSigner } from '../txmgr/signer.ts'
 import { TxManager } from '../txmgr/txManager.ts'
@@ -156,7 +157,7 @@ export async function setUpSubmitter(
       const heads = new L1Heads({ l1: endpoint, clock: systemClock })
       const modules = { l1: endpoint, heads, clock: systemClock, logger: log.logger }
       const sender = new TxManager(
-        { ...modules, signer, kzg, metrics: noTxManagerMetrics },
+        { ...modules, signer, kzg, metrics: createTxManagerMetrics(new Registry()) },
         { ...TEST_TX_OPTIONS, ...txOptions, chainId: 900n },
       )
       const submitter = new BatchSubmitter(
@@ -166,7 +167,7 @@ export async function setUpSubmitter(
           l2: createL2Source(l2, 5_000),
           builders: [l2],
           sender,
-          metrics: noBatcherMetrics,
+          metrics: createBatcherMetrics(new Registry()),
           onFatal: (error) => fatal.push(error),
         },
         { ...TEST_BATCHER_OPTIONS, numConfirmations: txOptions.numConfirmations ?? 1, ...options },

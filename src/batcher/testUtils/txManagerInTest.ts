@@ -1,3 +1,4 @@
+import { Registry } from 'prom-client'
 import { afterEach, beforeEach, expect } from 'vitest'
 import { type LeasedAnvil, leaseAnvil } from '../../../test/support/anvil.ts'
 import { createRpcClient, type RpcClient } from '../../jsonRpc/client.ts'
@@ -7,7 +8,7 @@ import { kzg } from '../../lib/kzg/testUtils/kzgInTest.ts'
 import { L1Heads } from '../l1/l1Heads.ts'
 import { createSubmitterL1, type SubmitterL1 } from '../l1/submitterL1.ts'
 import type { ForeignTx } from '../txmgr/foreignTx.ts'
-import { noTxManagerMetrics } from '../txmgr/metrics.ts'
+import { createTxManagerMetrics } from '../txmgr/metrics.ts'
 import type { TxManagerOptions } from '../txmgr/options.ts'
 import { createLocalSigner } from '../txmgr/signer.ts'
 import { TxManager } from '../txmgr/txManager.ts'
@@ -53,7 +54,7 @@ export function createManager(
       kzg,
       clock,
       logger: log.logger,
-      metrics: noTxManagerMetrics,
+      metrics: createTxManagerMetrics(new Registry()),
       onForeign,
     },
     { ...TEST_TX_OPTIONS, ...options, chainId: 900n },

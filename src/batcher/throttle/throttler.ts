@@ -3,24 +3,16 @@ import { JsonRpcError } from '../../jsonRpc/types.ts'
 import type { Clock } from '../../lib/clock.ts'
 import { toQuantity } from '../../lib/hex.ts'
 import type { Logger } from '../../lib/logger.ts'
+import type { BatcherMetrics } from '../submitter/metrics.ts'
 import { RepeatedWarnings } from '../submitter/repeatedWarnings.ts'
-import {
-  ThrottleController,
-  type ThrottleControllerType,
-  type ThrottleLimits,
-  type ThrottleOptions,
-} from './controller.ts'
-
-export interface ThrottleMetrics {
-  throttle(type: ThrottleControllerType, limits: ThrottleLimits, load: number): void
-}
+import { ThrottleController, type ThrottleLimits, type ThrottleOptions } from './controller.ts'
 
 export interface ThrottlerModules {
   /** All block builders: the active sequencer's, and those that may take over from it. */
   builders: readonly Pick<RpcClient, 'request' | 'url'>[]
   clock: Clock
   logger: Logger
-  metrics: ThrottleMetrics
+  metrics: Pick<BatcherMetrics, 'throttle'>
 }
 
 const RETRY_MS = 10_000

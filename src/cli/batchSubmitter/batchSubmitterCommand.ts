@@ -12,8 +12,6 @@ import {
   createSubmitterL1,
   createTxManagerMetrics,
   L1Heads,
-  noBatcherMetrics,
-  noTxManagerMetrics,
   type SubmitterL1,
   TxManager,
   type TxSigner,
@@ -51,27 +49,18 @@ async function runBatchSubmitter(values: BatchSubmitterValues, { signal, fail, w
   const txOptions = txManagerOptionsOf(values)
   const signer = await createSigner(values, logger)
 
-  const registry = values.metricsEnabled ? new Registry() : undefined
-  const metrics = registry === undefined ? noBatcherMetrics : createBatcherMetrics(registry, clock.now)
-  const txMetrics = registry === undefined ? noTxManagerMetrics : createTxManagerMetrics(registry)
-  const observe = registry === undefined ? undefined : createRpcClientMetrics(registry, 'op_batcher_default')
+  const registry = new Registry()
+  const metrics = createBatcherMetrics(registry, clock.now)
+  const observe = createRpcClientMetrics(registry, 'op_batcher_default')
   const clientsOf = (rpc: string, urls: readonly string[]) =>
-    urls.map((url) => createRpcClient({ url, ...(observe === undefined ? {} : { observer: observe(rpc) }) }))
+    urls.map((url) => createRpcClient({ url, observer: observe(rpc) }))
   const l2Clients = clientsOf('l2', endpoints.l2)
   const rollupClients = clientsOf('rollup', endpoints.rollup)
   const otherBuilders = clientsOf(
     'builder',
     endpoints.builders.filter((url) => !endpoints.l2.includes(url)),
   )
-  const l1Endpoints = createL1(
-    {
-      clock,
-      logger,
-      registry: registry ?? new Registry(),
-      ...(observe === undefined ? {} : { observer: observe('l1') }),
-    },
-    { urls: endpoints.l1 },
-  )
+  const l1Endpoints = createL1({ clock, logger, registry, observer: observe('l1') }, { urls: endpoints.l1 })
   const sequencer = sequencerOf(l2Clients, rollupClients, values, logger)
   const kzg = createKzg({ clock, logger, signal })
   const clients = [l1Endpoints, ...l2Clients, ...rollupClients, ...otherBuilders]
@@ -90,7 +79,7 @@ async function runBatchSubmitter(values: BatchSubmitterValues, { signal, fail, w
         kzg,
         clock,
         logger: logger.child({ service: 'txmgr' }),
-        metrics: txMetrics,
+        metrics: createTxManagerMetrics(registry),
         onForeign: (tx) => batcher.noteForeign(tx),
       },
       { ...txOptions, chainId },
@@ -130,8 +119,9 @@ async function runBatchSubmitter(values: BatchSubmitterValues, { signal, fail, w
     addReadyPath(app, { batcher, nowMs: clock.now })
     const rpcServer = await serveApp(app, values.rpcAddr, values.rpcPort, '--rpc.port', { signal })
     closers.unshift(rpcServer.close)
-    const metricsServer =
-      registry === undefined ? undefined : await serveMetrics(registry, values.metricsAddr, values.metricsPort, signal)
+    const metricsServer = values.metricsEnabled
+      ? await serveMetrics(registry, values.metricsAddr, values.metricsPort, signal)
+      : undefined
     if (metricsServer !== undefined) closers.unshift(metricsServer.close)
 
     logger.info('Batch submitter started', {
