@@ -59,7 +59,14 @@ function readingMethods({ batcher, txManager: { tunables } }: BatcherRpcModules)
 }
 
 function changingMethods({ batcher, txManager, setLogLevel }: BatcherRpcModules): Method[] {
-  const { tunables } = txManager
+  const set =
+    <Name extends keyof TunableTxManagerOptions>(
+      name: Name,
+      read: (value: JsonValue | undefined) => TunableTxManagerOptions[Name],
+    ): RpcHandler =>
+    ([value]) => {
+      txManager.tunables[name] = read(value)
+    }
   return [
     ['admin_startBatcher', () => batcher.start()],
     // A caller that disconnects stops waiting. The stop itself continues.
@@ -72,56 +79,13 @@ function changingMethods({ batcher, txManager, setLogLevel }: BatcherRpcModules)
     ],
     ['admin_resetThrottleController', () => batcher.throttler.controller.reset()],
     ['admin_setLogLevel', ([level]) => setLogLevel(logLevel(level)), 1],
-    [
-      'txmgr_setMinBaseFee',
-      ([value]) => {
-        tunables.minBaseFeeWei = wei(value)
-      },
-      1,
-    ],
-    [
-      'txmgr_setMinPriorityFee',
-      ([value]) => {
-        tunables.minTipCapWei = wei(value)
-      },
-      1,
-    ],
-    [
-      'txmgr_setMinBlobFee',
-      ([value]) => {
-        tunables.minBlobFeeWei = wei(value)
-      },
-      1,
-    ],
-    [
-      'txmgr_setBlobTipCapDynamic',
-      ([value]) => {
-        if (typeof value !== 'boolean') throw invalidParams('expected true or false')
-        tunables.blobTipCapDynamic = value
-      },
-      1,
-    ],
-    [
-      'txmgr_setFeeThreshold',
-      ([value]) => {
-        tunables.feeLimitThresholdWei = wei(value)
-      },
-      1,
-    ],
-    [
-      'txmgr_setBumpFeeRetryTime',
-      ([value]) => {
-        tunables.resubmissionTimeoutMs = durationMs(value)
-      },
-      1,
-    ],
-    [
-      'txmgr_setRebroadcastInterval',
-      ([value]) => {
-        tunables.rebroadcastIntervalMs = durationMs(value)
-      },
-      1,
-    ],
+    ['txmgr_setMinBaseFee', set('minBaseFeeWei', wei), 1],
+    ['txmgr_setMinPriorityFee', set('minTipCapWei', wei), 1],
+    ['txmgr_setMinBlobFee', set('minBlobFeeWei', wei), 1],
+    ['txmgr_setBlobTipCapDynamic', set('blobTipCapDynamic', trueOrFalse), 1],
+    ['txmgr_setFeeThreshold', set('feeLimitThresholdWei', wei), 1],
+    ['txmgr_setBumpFeeRetryTime', set('resubmissionTimeoutMs', durationMs), 1],
+    ['txmgr_setRebroadcastInterval', set('rebroadcastIntervalMs', durationMs), 1],
   ]
 }
 
@@ -159,24 +123,21 @@ function controllerChange(
     if (typeof value !== 'number' || !(value >= 0)) throw invalidParams(`${name}: expected a number, at least 0`)
     return value
   }
-  const { sample_time: sampleTime } = pid
-  return [
-    found,
-    {
-      kp: factor('kp'),
-      ki: factor('ki'),
-      kd: factor('kd'),
-      integralMax: factor('integral_max'),
-      outputMax: factor('output_max'),
-      sampleTimeMs: sampleTimeMs(sampleTime),
-    },
-  ]
+  const factors = {
+    kp: factor('kp'),
+    ki: factor('ki'),
+    kd: factor('kd'),
+    integralMax: factor('integral_max'),
+    outputMax: factor('output_max'),
+  }
+  const sampleTimeMs = durationMsIn(pid.sample_time)
+  if (sampleTimeMs === undefined) throw invalidParams('sample_time: expected a duration such as "2s"')
+  return [found, { ...factors, sampleTimeMs }]
 }
 
-function sampleTimeMs(value: JsonValue | undefined): number {
-  const ms = durationMsIn(value)
-  if (ms === undefined) throw invalidParams('sample_time: expected a duration such as "2s"')
-  return ms
+function trueOrFalse(value: JsonValue | undefined): boolean {
+  if (typeof value !== 'boolean') throw invalidParams('expected true or false')
+  return value
 }
 
 function wei(value: JsonValue | undefined): bigint {
