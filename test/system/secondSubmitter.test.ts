@@ -61,7 +61,7 @@ describe('a second submitter with the same key', () => {
       await expectNamesTransaction(loser)
       const [winner] = both.filter((submitter) => submitter !== loser)
       if (winner !== undefined) await expectGoesOn(winner)
-      // Longer than the first watch, so the remaining submitter does not end too.
+      // The remaining submitter does not end too.
       await delay(5_000)
       expect(winner?.isRunning).toBe(true)
     },

@@ -23,8 +23,6 @@ export interface ChainFollowerModules
   throttler: Pick<Throttler, 'update'>
   /** Called with the node's first answer. Called again after each failure, until it resolves. */
   connect: (status: BatcherSyncStatus, signal: AbortSignal) => Promise<ActiveSession>
-  /** `isAlone` is true if no other program posts with our account. It is polled while we send nothing. */
-  watch: { begin(): void; isAlone(signal: AbortSignal): Promise<boolean> }
 }
 
 /**
@@ -125,9 +123,13 @@ export class ChainFollower {
     this.flushHeld()
   }
 
+  /** Whether nothing is sent until the node has derived our last transaction. */
+  get isSteppingBack(): boolean {
+    return this.stepBackReason !== undefined || this.wait !== undefined
+  }
+
   /**
-   * Drops all held blocks and transactions in flight. Loading restarts when the node has derived our last transaction
-   * and no other program posts.
+   * Drops all held blocks and transactions in flight. Loading restarts when the node has derived our last transaction.
    */
   stepBack(reason: string): void {
     this.stepBackReason = reason
@@ -144,7 +146,6 @@ export class ChainFollower {
   private createWait(): NodeWait {
     const { waitNodeSync, checkRecentTxsDepth, poolTimeoutMs } = this.options
     const depth = waitNodeSync ? checkRecentTxsDepth : checkRecentTxsDepth || MAX_CHECK_RECENT_TXS_DEPTH
-    this.modules.watch.begin()
     return new NodeWait(this.modules, { depth, poolTimeoutMs })
   }
 
@@ -211,8 +212,7 @@ export class ChainFollower {
   private async mustWaitForNode(status: BatcherSyncStatus, signal: AbortSignal): Promise<boolean> {
     if (this.wait === undefined) return false
     try {
-      const isAlone = await this.modules.watch.isAlone(signal)
-      if ((await this.wait.isOver(status, signal)) && isAlone) this.wait = undefined
+      if (await this.wait.isOver(status, signal)) this.wait = undefined
     } catch (error) {
       if (signal.aborted) throw error
       this.warnings.warn(RANGE_WARNING, error)

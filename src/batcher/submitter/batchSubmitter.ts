@@ -66,7 +66,7 @@ export class BatchSubmitter {
   constructor(modules: BatchSubmitterModules, options: BatcherOptions) {
     this.modules = modules
     this.options = options
-    this.secondSubmitter = new SecondSubmitterWatch(modules, { watchMs: options.poolTimeoutMs })
+    this.secondSubmitter = new SecondSubmitterWatch(modules)
     this.throttler = new Throttler(modules, options.throttle, options.networkTimeoutMs)
   }
 
@@ -76,8 +76,10 @@ export class BatchSubmitter {
 
   /** Handles a transaction that we did not send but that used one of our nonces. */
   noteForeign(tx: ForeignTx): void {
-    if (this.secondSubmitter.note(tx, this.rollupConfig?.batchInboxAddress))
-      this.run?.follower.stepBack('another program posts batches with this account')
+    const { follower } = this.run ?? {}
+    const isPaused = follower?.isSteppingBack ?? true
+    if (this.secondSubmitter.note(tx, { batchInbox: this.rollupConfig?.batchInboxAddress, isPaused }))
+      follower?.stepBack('another program posts batches with this account')
   }
 
   /** The present state. Sends no request. */
@@ -90,7 +92,7 @@ export class BatchSubmitter {
       running: run !== undefined,
       stopping: run !== undefined && (run.stopping !== undefined || this.ending.signal.aborted),
       from: modules.sender.from,
-      waitsFor: this.secondSubmitter.reason ?? run?.follower.waitsFor,
+      waitsFor: run?.follower.waitsFor,
       safe: follower?.lastStatus?.safeL2.number,
       unsafe: follower?.lastStatus?.unsafeL2.number,
       lastLoaded: manager?.lastLoaded ?? this.lastLoaded,
@@ -151,12 +153,6 @@ export class BatchSubmitter {
         ...this.modules,
         throttler: this.throttler,
         connect: (status, signal) => this.connect(run, status, signal),
-        watch: {
-          begin: () => this.secondSubmitter.begin(),
-          isAlone: async (signal) =>
-            this.rollupConfig === undefined ||
-            (await this.secondSubmitter.isAlone(this.rollupConfig.batchInboxAddress, signal)),
-        },
       },
       this.options,
     )
