@@ -2,6 +2,25 @@ import type { Hex } from '../../lib/hex.ts'
 import type { SubmitterL1 } from './submitterL1.ts'
 
 /**
+ * Finds the first block after `low` with at least this nonce of the account. The block `high` must have it. A reorg during
+ * the search may make the result wrong.
+ */
+export async function firstBlockWithNonce(
+  l1: Pick<SubmitterL1, 'nonceAt'>,
+  address: Hex,
+  nonce: number,
+  { low, high }: { low: number; high: number },
+  signal: AbortSignal,
+): Promise<number> {
+  while (high - low > 1) {
+    const middle = (low + high) >>> 1
+    if ((await l1.nonceAt(address, middle, signal)) >= nonce) high = middle
+    else low = middle
+  }
+  return high
+}
+
+/**
  * Finds the L1 block that the rollup node must have reached to know all of our transactions. That is the first block
  * with the sender's present nonce, searched among the last `depth` blocks. If the nonce did not change there, the
  * result is `head - depth`. With depth 0 it is the L1 head.
@@ -12,26 +31,13 @@ export async function findRecentTxBlock(
   depth: number,
   signal: AbortSignal,
 ): Promise<number> {
-  const head = (await l1.head(signal)).number
-  if (depth === 0) return head
-  for (;;) {
-    const newest = (await l1.head(signal)).number
-    let low = Math.max(0, newest - depth)
-    let high = newest
-    const nonce = await l1.nonceAt(address, high, signal)
-    if ((await l1.nonceAt(address, low, signal)) === nonce) return low
-    let reorganised = false
-    while (high - low > 1) {
-      const middle = (low + high) >>> 1
-      const probe = await l1.nonceAt(address, middle, signal)
-      // A nonce above that of a later block: the L1 reorganised during the search.
-      if (probe > nonce) {
-        reorganised = true
-        break
-      }
-      if (probe === nonce) high = middle
-      else low = middle
-    }
-    if (!reorganised) return high
-  }
+  const { number: high } = await l1.head(signal)
+  if (depth === 0) return high
+  const low = Math.max(0, high - depth)
+  const nonce = await l1.nonceAt(address, high, signal)
+  if ((await l1.nonceAt(address, low, signal)) === nonce) return low
+  const found = await firstBlockWithNonce(l1, address, nonce, { low, high }, signal)
+  if ((await l1.nonceAt(address, found, signal)) === nonce) return found
+  // The L1 reorganised during the search.
+  return findRecentTxBlock(l1, address, depth, signal)
 }

@@ -1,4 +1,5 @@
 import type { Hex } from '../../lib/hex.ts'
+import { firstBlockWithNonce } from '../l1/recentTx.ts'
 import type { SubmitterL1 } from '../l1/submitterL1.ts'
 
 /** A transaction of the account that this program did not send. */
@@ -18,15 +19,10 @@ export async function findTxByNonce(
   nonce: number,
   signal: AbortSignal,
 ): Promise<ForeignTx | undefined> {
-  let high = (await l1.head(signal)).number
-  let low = Math.max(0, high - MAX_DEPTH)
-  // Binary search for the block in which the account's nonce passes `nonce`.
-  if ((await l1.nonceAt(address, high, signal)) <= nonce) return undefined
-  while (high - low > 1) {
-    const middle = (low + high) >>> 1
-    if ((await l1.nonceAt(address, middle, signal)) > nonce) high = middle
-    else low = middle
-  }
-  const found = (await l1.transactionsOf(address, high, signal)).find((tx) => tx.nonce === nonce)
-  return found && { ...found, blockNumber: high }
+  const { number: head } = await l1.head(signal)
+  if ((await l1.nonceAt(address, head, signal)) <= nonce) return undefined
+  const range = { low: Math.max(0, head - MAX_DEPTH), high: head }
+  const blockNumber = await firstBlockWithNonce(l1, address, nonce + 1, range, signal)
+  const found = (await l1.transactionsOf(address, blockNumber, signal)).find((tx) => tx.nonce === nonce)
+  return found && { ...found, blockNumber }
 }
