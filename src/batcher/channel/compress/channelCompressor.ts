@@ -41,6 +41,34 @@ export function createChannelCompressor(options: ChannelCompressorOptions): Chan
   }
 }
 
+/** Subclasses decide when the channel is full. */
+abstract class StreamingCompressor<Stream extends Compressor> implements ChannelCompressor {
+  protected readonly stream: Stream
+
+  constructor(stream: Stream) {
+    this.stream = stream
+  }
+
+  abstract readonly isFull: boolean
+  abstract write(data: Uint8Array): Promise<boolean>
+
+  get readyBytes(): number {
+    return this.stream.readyBytes
+  }
+
+  read(maxBytes: number): Uint8Array {
+    return this.stream.read(maxBytes)
+  }
+
+  close(): Promise<void> {
+    return this.stream.end()
+  }
+
+  destroy(): void {
+    this.stream.destroy()
+  }
+}
+
 /** Bytes that a stream may hold back before its first flush. op-batcher's initial bound. */
 const SAFE_OVERHEAD_BYTES = 51
 /** Bytes added by closing a flushed zlib stream. */
@@ -50,37 +78,28 @@ const CLOSE_OVERHEAD_BYTES = 9
  * Flushes a second compressor to learn the output's length, so that the real one need not be flushed: each flush adds
  * bytes. No flush is needed while an upper bound of the length is below the target.
  */
-class ShadowCompressor implements ChannelCompressor {
-  private readonly options: ChannelCompressorOptions
-  private readonly real: Compressor
+class ShadowCompressor extends StreamingCompressor<Compressor> {
+  private readonly targetOutputBytes: number
   private readonly shadow: StreamCompressor
   private bound = SAFE_OVERHEAD_BYTES
   private written = false
-  private full = false
+  isFull = false
 
-  constructor(options: ChannelCompressorOptions) {
-    this.options = options
-    this.real = createCompressor(options.algorithm)
-    this.shadow = new StreamCompressor(options.algorithm)
-  }
-
-  get isFull(): boolean {
-    return this.full
-  }
-
-  get readyBytes(): number {
-    return this.real.readyBytes
+  constructor({ algorithm, targetOutputBytes }: ChannelCompressorOptions) {
+    super(createCompressor(algorithm))
+    this.targetOutputBytes = targetOutputBytes
+    this.shadow = new StreamCompressor(algorithm)
   }
 
   async write(data: Uint8Array): Promise<boolean> {
-    if (this.full) return false
+    if (this.isFull) return false
     await this.shadow.write(data)
     let bound = this.bound + data.length
-    if (bound > this.options.targetOutputBytes) {
+    if (bound > this.targetOutputBytes) {
       await this.shadow.flush()
       bound = this.shadow.length + CLOSE_OVERHEAD_BYTES
-      if (bound > this.options.targetOutputBytes) {
-        this.full = true
+      if (bound > this.targetOutputBytes) {
+        this.isFull = true
         // If the first block alone is too large, it is sent anyway.
         if (this.written) return false
       }
@@ -89,42 +108,33 @@ class ShadowCompressor implements ChannelCompressor {
     this.written = true
     // Only the length of the shadow's output matters, so the output is discarded.
     this.shadow.read(this.shadow.readyBytes)
-    await this.real.write(data)
+    await this.stream.write(data)
     return true
   }
 
-  read(maxBytes: number): Uint8Array {
-    return this.real.read(maxBytes)
+  override close(): Promise<void> {
+    this.shadow.destroy()
+    return super.close()
   }
 
-  close(): Promise<void> {
+  override destroy(): void {
     this.shadow.destroy()
-    return this.real.end()
-  }
-
-  destroy(): void {
-    this.shadow.destroy()
-    this.real.destroy()
+    super.destroy()
   }
 }
 
 /** Full once the input, multiplied by an assumed ratio, reaches the target. The output may exceed the target. */
-class RatioCompressor implements ChannelCompressor {
+class RatioCompressor extends StreamingCompressor<Compressor> {
   private readonly inputThresholdBytes: number
-  private readonly stream: Compressor
   private inputBytes = 0
 
   constructor(options: ChannelCompressorOptions) {
+    super(createCompressor(options.algorithm))
     this.inputThresholdBytes = Math.floor(options.targetOutputBytes / options.approxComprRatio)
-    this.stream = createCompressor(options.algorithm)
   }
 
   get isFull(): boolean {
     return this.inputBytes >= this.inputThresholdBytes
-  }
-
-  get readyBytes(): number {
-    return this.stream.readyBytes
   }
 
   async write(data: Uint8Array): Promise<boolean> {
@@ -133,38 +143,21 @@ class RatioCompressor implements ChannelCompressor {
     await this.stream.write(data)
     return true
   }
-
-  read(maxBytes: number): Uint8Array {
-    return this.stream.read(maxBytes)
-  }
-
-  close(): Promise<void> {
-    return this.stream.end()
-  }
-
-  destroy(): void {
-    this.stream.destroy()
-  }
 }
 
 /**
  * Stores data uncompressed, in a zlib stream that is flushed after each write. Full once the output exceeds the target.
  */
-class NonCompressor implements ChannelCompressor {
+class NonCompressor extends StreamingCompressor<StreamCompressor> {
   private readonly targetOutputBytes: number
-  private readonly stream: StreamCompressor
 
   constructor(options: ChannelCompressorOptions) {
+    super(new StreamCompressor({ kind: 'zlib' }, { store: true }))
     this.targetOutputBytes = options.targetOutputBytes
-    this.stream = new StreamCompressor({ kind: 'zlib' }, { store: true })
   }
 
   get isFull(): boolean {
     return this.stream.length > this.targetOutputBytes
-  }
-
-  get readyBytes(): number {
-    return this.stream.readyBytes
   }
 
   async write(data: Uint8Array): Promise<boolean> {
@@ -172,17 +165,5 @@ class NonCompressor implements ChannelCompressor {
     await this.stream.write(data)
     await this.stream.flush()
     return true
-  }
-
-  read(maxBytes: number): Uint8Array {
-    return this.stream.read(maxBytes)
-  }
-
-  close(): Promise<void> {
-    return this.stream.end()
-  }
-
-  destroy(): void {
-    this.stream.destroy()
   }
 }
