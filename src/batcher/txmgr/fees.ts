@@ -39,13 +39,19 @@ const BLOB_PRICE_BUMP_PERCENT = 100n
 /** op-batcher's lowest blob fee cap. Some pools refuse blob transactions below it. Wei per blob gas. */
 export const DEFAULT_MIN_BLOB_FEE_WEI = 1_000_000_000n
 
+/** Fees of a first version. */
+export function firstFees(suggestion: FeeSuggestion, kind: TxKind): FeeCaps {
+  const fees = { tip: suggestion.tip, feeCap: feeCapOf(suggestion) }
+  return kind === 'calldata' ? fees : { ...fees, blobFeeCap: blobFeeCapOf(suggestion) }
+}
+
 /** Covers six full blocks of rising base fee. */
 export function feeCapOf(suggestion: FeeSuggestion): bigint {
   return suggestion.tip + 2n * suggestion.baseFee
 }
 
 /** Covers six blocks of rising blob base fee. */
-export function blobFeeCapOf({
+function blobFeeCapOf({
   blobBaseFee = 0n,
   minBlobFeeCap = DEFAULT_MIN_BLOB_FEE_WEI,
 }: Pick<FeeSuggestion, 'blobBaseFee' | 'minBlobFeeCap'>): bigint {

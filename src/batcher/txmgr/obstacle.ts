@@ -18,15 +18,16 @@ export interface L1Terms {
 }
 
 export function obstacleOf(tx: L1Tx, { fees, gasNeeded }: L1Terms): Obstacle | undefined {
-  const { gasLimit, maxFeePerGas, blob } = tx
+  const { feeCap, blobFeeCap } = tx.fees
+  const { gasLimit } = tx
   const { baseFee, blobBaseFee, blockGasLimit } = fees
   if (blockGasLimit !== undefined && gasLimit > blockGasLimit)
     return { isPrice: false, reason: `its gas limit of ${gasLimit} is above the ${blockGasLimit} of an L1 block` }
   if (gasNeeded !== undefined && gasLimit < gasNeeded)
     return { isPrice: false, reason: `its gas limit of ${gasLimit} is below the ${gasNeeded} that the L1 requires` }
-  if (baseFee > maxFeePerGas) return priceObstacle('base fee', baseFee, 'fee cap', maxFeePerGas)
-  if (blob !== undefined && blobBaseFee !== undefined && blobBaseFee > blob.maxFeePerBlobGas)
-    return priceObstacle('blob base fee', blobBaseFee, 'blob fee cap', blob.maxFeePerBlobGas)
+  if (baseFee > feeCap) return priceObstacle('base fee', baseFee, 'fee cap', feeCap)
+  if (blobFeeCap !== undefined && blobBaseFee !== undefined && blobBaseFee > blobFeeCap)
+    return priceObstacle('blob base fee', blobBaseFee, 'blob fee cap', blobFeeCap)
   return undefined
 }
 
@@ -42,16 +43,9 @@ function priceObstacle(price: string, wei: bigint, cap: string, capWei: bigint):
  * Throws TxError if the L1 cannot mine it either.
  */
 export function replacementOf(old: L1Tx, suggestion: FeeSuggestion, terms: L1Terms, limits?: FeeLimits): L1Tx {
-  const { maxPriorityFeePerGas: tip, maxFeePerGas: feeCap, blob } = old
-  const bumped = bumpFees({ tip, feeCap, blobFeeCap: blob?.maxFeePerBlobGas }, suggestion)
-  if (limits !== undefined) checkFeeLimits(bumped, suggestion, limits)
-  const tx: L1Tx = {
-    ...old,
-    maxPriorityFeePerGas: bumped.tip,
-    maxFeePerGas: bumped.feeCap,
-    gasLimit: replacedGasLimit(old.gasLimit, terms),
-    ...(blob === undefined ? {} : { blob: { ...blob, maxFeePerBlobGas: bumped.blobFeeCap ?? 0n } }),
-  }
+  const fees = bumpFees(old.fees, suggestion)
+  if (limits !== undefined) checkFeeLimits(fees, suggestion, limits)
+  const tx: L1Tx = { ...old, fees, gasLimit: replacedGasLimit(old.gasLimit, terms) }
   const obstacle = obstacleOf(tx, terms)
   if (obstacle !== undefined) throw new TxError('tx-unmineable', obstacle.reason)
   return tx

@@ -1,12 +1,12 @@
 import { EMPTY_BYTES } from '../../lib/bytes.ts'
 import { type Clock, sleep } from '../../lib/clock.ts'
 import { describeError } from '../../lib/errors.ts'
-import type { Hex } from '../../lib/hex.ts'
 import type { Logger } from '../../lib/logger.ts'
+import { retry } from '../../lib/retry.ts'
 import { encodeBlob } from '../../rollup/protocol/index.ts'
 import type { SubmitterL1 } from '../l1/submitterL1.ts'
 import { RepeatedWarnings } from '../submitter/repeatedWarnings.ts'
-import { blobFeeCapOf, bumpFees, calldataGas, type FeeCaps, type FeeSuggestion, feeCapOf, type TxKind } from './fees.ts'
+import { bumpFees, calldataGas, type FeeSuggestion, firstFees, type TxKind } from './fees.ts'
 import type { TxManagerOptions } from './options.ts'
 import type { SendLoop } from './sendLoop.ts'
 import type { BlobSidecar } from './sidecar.ts'
@@ -76,12 +76,9 @@ export class PoolCleaner {
     const started = new Map<number, Promise<void>>()
     try {
       for (;;) {
-        signal.throwIfAborted()
-        const range = await this.pendingRange(known, signal)
-        if (range !== undefined && range.start >= range.end) return
-        if (range !== undefined)
-          this.nonces = Array.from({ length: range.end - range.start }, (_, index) => range.start + index)
-        for (let nonce = range?.start ?? 0; nonce < (range?.end ?? 0); nonce++) {
+        this.nonces = await this.pendingNonces(known, signal)
+        if (this.nonces.length === 0) return
+        for (const nonce of this.nonces) {
           if (started.has(nonce)) continue
           logger.info('sending a cancellation transaction to unblock txpool', { from: signer.address, nonce })
           started.set(nonce, this.cancel(nonce, known.get(nonce), kind, stop))
@@ -94,71 +91,52 @@ export class PoolCleaner {
     }
   }
 
-  private async pendingRange(
-    known: ReadonlyMap<number, L1Tx>,
-    signal: AbortSignal,
-  ): Promise<{ start: number; end: number } | undefined> {
+  private pendingNonces(known: ReadonlyMap<number, L1Tx>, signal: AbortSignal): Promise<number[]> {
     const { l1, signer } = this.modules
-    try {
+    const read = async () => {
       const start = await l1.nonceAt(signer.address, 'latest', signal)
       const pending = await l1.nonceAt(signer.address, 'pending', signal)
-      return { start, end: Math.max(pending, ...[...known.keys()].map((nonce) => nonce + 1)) }
-    } catch (error) {
-      signal.throwIfAborted()
-      this.problem = describeError(error)
-      this.warnings.warn("Failed to read the account's pending nonce from the L1", error)
-      return undefined
+      const end = Math.max(pending, ...[...known.keys()].map((nonce) => nonce + 1))
+      return Array.from({ length: Math.max(0, end - start) }, (_, index) => start + index)
     }
+    return this.retrying(read, "Failed to read the account's pending nonce from the L1", signal)
   }
 
   /** Retries until the signal aborts, which happens when the nonce is used. Never rejects. */
   private async cancel(nonce: number, known: L1Tx | undefined, kind: TxKind, signal: AbortSignal): Promise<void> {
-    const { createLoop, clock } = this.modules
-    while (!signal.aborted) {
-      try {
-        await createLoop(await this.craft(nonce, known, kind, signal)).run(signal)
-        return
-      } catch (error) {
-        if (signal.aborted) return
+    const { createLoop } = this.modules
+    const replace = async () => createLoop(await this.craft(nonce, known, kind, signal)).run(signal)
+    const warning = 'Failed to replace a transaction by an empty one, retrying'
+    await this.retrying(replace, warning, signal).catch(() => {})
+  }
+
+  private retrying<T>(operation: () => Promise<T>, warning: string, signal: AbortSignal): Promise<T> {
+    return retry(operation, {
+      clock: this.modules.clock,
+      signal,
+      backoff: () => this.options.retryIntervalMs,
+      onRetry: (error) => {
         this.problem = describeError(error)
-        this.warnings.warn('Failed to replace a transaction by an empty one, retrying', error)
-        await sleep(clock, this.options.retryIntervalMs, signal).catch(() => {})
-      }
-    }
+        this.warnings.warn(warning, error)
+      },
+    })
   }
 
   private async craft(nonce: number, known: L1Tx | undefined, kind: TxKind, signal: AbortSignal): Promise<CraftedTx> {
     const { l1, signer, chainId, suggestFees, createSidecar } = this.modules
-    const old = known === undefined ? await l1.pendingTx(signer.address, nonce, signal) : feesOf(known)
-    const isBlob = old === undefined ? kind === 'blobs' : old.blobFeeCap !== undefined
-    const sidecar = isBlob ? await createSidecar([encodeBlob(EMPTY_BLOB_DATA)]) : undefined
-    const suggestion = await suggestFees(isBlob ? 'blobs' : 'calldata', signal)
-    const fees: FeeCaps =
-      old === undefined
-        ? {
-            tip: suggestion.tip,
-            feeCap: feeCapOf(suggestion),
-            ...(isBlob ? { blobFeeCap: blobFeeCapOf(suggestion) } : {}),
-          }
-        : bumpFees(old, suggestion)
-    const to: Hex = signer.address
+    const old = known?.fees ?? (await l1.pendingTx(signer.address, nonce, signal))
+    const ownKind = old === undefined ? kind : old.blobFeeCap === undefined ? 'calldata' : 'blobs'
+    const sidecar = ownKind === 'blobs' ? await createSidecar([encodeBlob(EMPTY_BLOB_DATA)]) : undefined
+    const suggestion = await suggestFees(ownKind, signal)
     const tx: L1Tx = {
       chainId,
       nonce,
-      maxPriorityFeePerGas: fees.tip,
-      maxFeePerGas: fees.feeCap,
+      fees: old === undefined ? firstFees(suggestion, ownKind) : bumpFees(old, suggestion),
       gasLimit: calldataGas(EMPTY_BYTES),
-      to,
-      value: 0n,
+      to: signer.address,
       data: EMPTY_BYTES,
-      ...(sidecar === undefined
-        ? {}
-        : { blob: { maxFeePerBlobGas: fees.blobFeeCap ?? 0n, versionedHashes: sidecar.versionedHashes } }),
+      blobHashes: sidecar?.versionedHashes,
     }
     return { tx, signed: await signer.signTransaction(tx), sidecar }
   }
-}
-
-function feesOf(tx: L1Tx): FeeCaps {
-  return { tip: tx.maxPriorityFeePerGas, feeCap: tx.maxFeePerGas, blobFeeCap: tx.blob?.maxFeePerBlobGas }
 }

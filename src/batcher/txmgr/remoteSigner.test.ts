@@ -25,14 +25,12 @@ const certificates: {
 const tx: L1Tx = {
   chainId: 900n,
   nonce: 5,
-  maxPriorityFeePerGas: 1_000_000_000n,
-  maxFeePerGas: 3_000_000_000n,
+  fees: { tip: 1_000_000_000n, feeCap: 3_000_000_000n },
   gasLimit: 21_160n,
   to: '0xff00000000000000000000000000000000000901',
-  value: 0n,
   data: Uint8Array.of(0, 1, 2, 3),
 }
-const blob = { maxFeePerBlobGas: 7n, versionedHashes: [`0x01${'ab'.repeat(31)}` as const] }
+const blobTx: L1Tx = { ...tx, fees: { ...tx.fees, blobFeeCap: 7n }, blobHashes: [`0x01${'ab'.repeat(31)}`] }
 
 interface Service {
   url: string
@@ -113,10 +111,10 @@ describe('a remote signer of transactions', () => {
   it('signs the hashes of blobs', async () => {
     const service = await serve()
     const signer = await signerOf({ endpoint: service.url })
-    service.answer = async () => ({ result: toHex((await local.signTransaction({ ...tx, blob })).raw) })
-    expect(await signer.signTransaction({ ...tx, blob })).toEqual(await local.signTransaction({ ...tx, blob }))
+    service.answer = async () => ({ result: toHex((await local.signTransaction(blobTx)).raw) })
+    expect(await signer.signTransaction(blobTx)).toEqual(await local.signTransaction(blobTx))
     expect(service.requests[1]?.params[0]).toMatchObject({
-      blobVersionedHashes: blob.versionedHashes,
+      blobVersionedHashes: blobTx.blobHashes,
       maxFeePerBlobGas: '0x7',
     })
   })

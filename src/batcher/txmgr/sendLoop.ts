@@ -112,12 +112,12 @@ export class SendLoop {
     return {
       nonce: tx.nonce,
       hash: this.signed.hash,
-      blobs: tx.blob?.versionedHashes.length ?? 0,
+      blobs: tx.blobHashes?.length ?? 0,
       startedAtMs: this.startedAtMs,
       bumps: this.bumps,
-      tipWei: tx.maxPriorityFeePerGas,
-      feeCapWei: tx.maxFeePerGas,
-      blobFeeCapWei: tx.blob?.maxFeePerBlobGas,
+      tipWei: tx.fees.tip,
+      feeCapWei: tx.fees.feeCap,
+      blobFeeCapWei: tx.fees.blobFeeCap,
       minedIn: this.minedIn,
       missedBlocks: takenAtBlock === undefined ? undefined : Math.max(0, head - takenAtBlock),
       problem: this.mined ? undefined : this.whyNotMined,
@@ -127,12 +127,6 @@ export class SendLoop {
   private get whyNotMined(): string | undefined {
     const reasons = [this.obstacle?.reason, this.problem].filter((reason) => reason !== undefined)
     return reasons.length === 0 ? undefined : reasons.join('; ')
-  }
-
-  /** For logs: the newest version and its state. */
-  toString(): string {
-    const place = this.minedIn === undefined ? 'not mined' : `in block ${this.minedIn}`
-    return `${this.signed.hash} (nonce ${this.tx.nonce}, ${place})`
   }
 
   /** Resolves with the confirmed receipt. Rejects with TxError, or with the signal's reason. */
@@ -202,11 +196,10 @@ export class SendLoop {
       const fields = {
         tx: this.signed.hash,
         nonce: this.tx.nonce,
-        gasTipCap: this.tx.maxPriorityFeePerGas,
-        gasFeeCap: this.tx.maxFeePerGas,
-        ...(this.tx.blob === undefined
-          ? {}
-          : { blobs: this.tx.blob.versionedHashes.length, blobFeeCap: this.tx.blob.maxFeePerBlobGas }),
+        gasTipCap: this.tx.fees.tip,
+        gasFeeCap: this.tx.fees.feeCap,
+        blobs: this.tx.blobHashes?.length,
+        blobFeeCap: this.tx.fees.blobFeeCap,
       }
       logger.debug('Publishing transaction', fields)
       if (!this.versions.includes(this.signed.hash)) this.versions.push(this.signed.hash)
@@ -325,7 +318,7 @@ export class SendLoop {
     const { logger, metrics, signer } = this.modules
     const { tx: old } = this
     try {
-      const suggestion = await this.modules.suggestFees(old.blob === undefined ? 'calldata' : 'blobs', signal)
+      const suggestion = await this.modules.suggestFees(old.blobHashes === undefined ? 'calldata' : 'blobs', signal)
       const terms = known ?? (await readTerms(this.modules, old, signal))
       const limits = this.obstacle === undefined ? this.options : undefined
       const tx = replacementOf(old, suggestion, terms, limits)
@@ -338,14 +331,13 @@ export class SendLoop {
       metrics.bumped(this.bumps)
       logger.info('Bumping fees of transaction', {
         nonce: tx.nonce,
-        gasTipCap: tx.maxPriorityFeePerGas,
-        gasFeeCap: tx.maxFeePerGas,
-        old_gasTipCap: old.maxPriorityFeePerGas,
-        old_gasFeeCap: old.maxFeePerGas,
+        gasTipCap: tx.fees.tip,
+        gasFeeCap: tx.fees.feeCap,
+        old_gasTipCap: old.fees.tip,
+        old_gasFeeCap: old.fees.feeCap,
         ...(tx.gasLimit === old.gasLimit ? {} : { gasLimit: tx.gasLimit, old_gasLimit: old.gasLimit }),
-        ...(tx.blob === undefined
-          ? {}
-          : { blobFeeCap: tx.blob.maxFeePerBlobGas, old_blobFeeCap: old.blob?.maxFeePerBlobGas }),
+        blobFeeCap: tx.fees.blobFeeCap,
+        old_blobFeeCap: old.fees.blobFeeCap,
       })
       return true
     } catch (error) {

@@ -13,11 +13,9 @@ const KEY = '0x5de4111afa1a4b94908f83103eb1f1706367c2e68ca870fc3fb9a804cdab365a'
 const base: L1Tx = {
   chainId: 900n,
   nonce: 0,
-  maxPriorityFeePerGas: 1_000_000_000n,
-  maxFeePerGas: 3_000_000_000n,
+  fees: { tip: 1_000_000_000n, feeCap: 3_000_000_000n },
   gasLimit: 21_000n,
   to: '0xff00000000000000000000000000000000000901',
-  value: 0n,
   data: new Uint8Array(0),
 }
 
@@ -27,18 +25,20 @@ describe('signed transactions', () => {
     { id: 'calldata', tx: { ...base, nonce: 130, data: new Uint8Array(500).map((_, i) => i) } },
     {
       id: 'large numbers',
-      tx: { ...base, chainId: 2n ** 52n, nonce: 2 ** 40, gasLimit: 2n ** 40n, value: 10n ** 20n },
+      tx: { ...base, chainId: 2n ** 52n, nonce: 2 ** 40, gasLimit: 2n ** 40n },
     },
-    { id: 'zero fees', tx: { ...base, maxPriorityFeePerGas: 0n, maxFeePerGas: 0n } },
+    { id: 'zero fees', tx: { ...base, fees: { tip: 0n, feeCap: 0n } } },
   ])('are byte for byte those of another library: $id', async ({ tx }) => {
     const signed = await createLocalSigner({ privateKey: KEY }).signTransaction(tx)
     const account = privateKeyToAccount(KEY)
-    const { data, chainId, gasLimit, ...rest } = tx
+    const { data, chainId, gasLimit, fees, ...rest } = tx
     const expected = await account.signTransaction({
       type: 'eip1559',
       ...rest,
       chainId: Number(chainId),
       gas: gasLimit,
+      maxPriorityFeePerGas: fees.tip,
+      maxFeePerGas: fees.feeCap,
       data: toHex(data),
     })
     expect(toHex(signed.raw)).toBe(expected)
@@ -50,12 +50,13 @@ describe('signed transactions', () => {
 })
 
 describe('blob transactions', () => {
-  const blob = { maxFeePerBlobGas: 7n, versionedHashes: [`0x01${'ab'.repeat(31)}`, `0x01${'cd'.repeat(31)}`] } as const
+  const blobHashes = [`0x01${'ab'.repeat(31)}`, `0x01${'cd'.repeat(31)}`] as const
+  const blobTx: L1Tx = { ...base, fees: { ...base.fees, blobFeeCap: 7n }, blobHashes }
   const account = privateKeyToAccount(KEY)
   const sidecar = {
     blobs: [new Uint8Array(131_072).fill(1), new Uint8Array(131_072).fill(2)],
     commitments: [new Uint8Array(48).fill(3), new Uint8Array(48).fill(4)],
-    versionedHashes: blob.versionedHashes,
+    versionedHashes: blobHashes,
   }
   const viemTx = {
     type: 'eip4844' as const,
@@ -63,14 +64,14 @@ describe('blob transactions', () => {
     nonce: base.nonce,
     to: base.to,
     gas: base.gasLimit,
-    maxFeePerGas: base.maxFeePerGas,
-    maxPriorityFeePerGas: base.maxPriorityFeePerGas,
-    maxFeePerBlobGas: blob.maxFeePerBlobGas,
-    blobVersionedHashes: [...blob.versionedHashes],
+    maxFeePerGas: base.fees.feeCap,
+    maxPriorityFeePerGas: base.fees.tip,
+    maxFeePerBlobGas: 7n,
+    blobVersionedHashes: [...blobHashes],
   }
 
   it('are byte for byte those of another library, alone and with blobs and their proofs', async () => {
-    const signed = await createLocalSigner({ privateKey: KEY }).signTransaction({ ...base, blob })
+    const signed = await createLocalSigner({ privateKey: KEY }).signTransaction(blobTx)
     expect(toHex(signed.raw)).toBe(await account.signTransaction(viemTx))
     const proofs = [new Uint8Array(48).fill(5), new Uint8Array(48).fill(6)]
     const sidecars = sidecar.blobs.map((bytes, index) => ({
@@ -84,7 +85,7 @@ describe('blob transactions', () => {
   })
 
   it('have a version byte and one flat list of cell proofs for an L1 of Osaka', async () => {
-    const signed = await createLocalSigner({ privateKey: KEY }).signTransaction({ ...base, blob })
+    const signed = await createLocalSigner({ privateKey: KEY }).signTransaction(blobTx)
     const proofs = Array.from({ length: 256 }, (_, index) => new Uint8Array(48).fill(index))
     const form = networkForm(signed.raw, { ...sidecar, version: 1, proofs })
     expect(form[0]).toBe(3)

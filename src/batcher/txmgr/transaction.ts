@@ -1,27 +1,18 @@
 import { keccak256Hex } from '../../lib/hash.ts'
 import type { Hex } from '../../lib/hex.ts'
 import type { UnsignedTransaction } from '../../rollup/protocol/index.ts'
+import type { FeeCaps } from './fees.ts'
 
-/** Additional fields of blob transactions (EIP-4844). */
-export interface BlobFields {
-  /** Wei per blob gas. */
-  maxFeePerBlobGas: bigint
-  versionedHashes: readonly Hex[]
-}
-
-/** An unsigned transaction without access list. EIP-4844 if `blob` is set, else EIP-1559. */
+/** An unsigned transaction without value and access list. EIP-4844 if it has blobs, else EIP-1559. */
 export interface L1Tx {
   chainId: bigint
   nonce: number
-  /** Wei per gas. */
-  maxPriorityFeePerGas: bigint
-  /** Wei per gas. */
-  maxFeePerGas: bigint
+  fees: FeeCaps
   gasLimit: bigint
   to: Hex
-  value: bigint
   data: Uint8Array
-  blob?: BlobFields
+  /** Versioned hashes. */
+  blobHashes?: readonly Hex[] | undefined
 }
 
 export interface SignedTx {
@@ -31,10 +22,11 @@ export interface SignedTx {
 }
 
 /** Converts to the type of the protocol's codec. */
-export function unsignedOf({ blob, ...tx }: L1Tx): UnsignedTransaction {
-  if (blob === undefined) return { ...tx, type: 2, accessList: [] }
-  const { maxFeePerBlobGas, versionedHashes: blobVersionedHashes } = blob
-  return { ...tx, type: 3, accessList: [], maxFeePerBlobGas, blobVersionedHashes }
+export function unsignedOf({ fees, blobHashes, ...tx }: L1Tx): UnsignedTransaction {
+  const { tip: maxPriorityFeePerGas, feeCap: maxFeePerGas, blobFeeCap: maxFeePerBlobGas = 0n } = fees
+  const common = { ...tx, maxPriorityFeePerGas, maxFeePerGas, value: 0n, accessList: [] }
+  if (blobHashes === undefined) return { ...common, type: 2 }
+  return { ...common, type: 3, maxFeePerBlobGas, blobVersionedHashes: blobHashes }
 }
 
 export function signedTx(raw: Uint8Array): SignedTx {

@@ -6,10 +6,10 @@ import type { Logger } from '../../lib/logger.ts'
 import { retry } from '../../lib/retry.ts'
 import { untilAborted } from '../../lib/untilAborted.ts'
 import type { L1Heads } from '../l1/l1Heads.ts'
-import { L1UnsupportedError, type SubmitterL1, type TxReceipt } from '../l1/submitterL1.ts'
+import { type CallRequest, L1UnsupportedError, type SubmitterL1, type TxReceipt } from '../l1/submitterL1.ts'
 import { BlobTips } from './blobTips.ts'
 import { TxError } from './errors.ts'
-import { blobFeeCapOf, calldataGas, FeeLimitError, type FeeSuggestion, feeCapOf, larger, type TxKind } from './fees.ts'
+import { calldataGas, FeeLimitError, type FeeSuggestion, firstFees, larger, type TxKind } from './fees.ts'
 import { type ForeignTx, findTxByNonce } from './foreignTx.ts'
 import type { TxManagerMetrics } from './metrics.ts'
 import type { TxManagerOptions } from './options.ts'
@@ -175,7 +175,7 @@ export class TxManager {
    */
   async cancelPending(signal: AbortSignal): Promise<void> {
     const newest = [...this.leftBehind.values()].at(-1)
-    await this.clean(newest?.blob === undefined ? 'calldata' : 'blobs', AbortSignal.any([signal, this.giveUp.signal]))
+    await this.clean(newest?.blobHashes === undefined ? 'calldata' : 'blobs', AbortSignal.any([signal, this.giveUp.signal]))
   }
 
   private async findForeign(nonce: number, loop: SendLoop, signal: AbortSignal): Promise<void> {
@@ -183,14 +183,11 @@ export class TxManager {
     if (onForeign === undefined) return
     try {
       const found = await findTxByNonce(l1, signer.address, nonce, signal)
-      if (found !== undefined && !loop.hashes.includes(found.hash) && !this.isOwn(found.hash)) onForeign(found)
+      const own = [...loop.hashes, ...this.ownHashes]
+      if (found !== undefined && !own.includes(found.hash)) onForeign(found)
     } catch (error) {
       if (!signal.aborted) logger.debug('Failed to find the transaction that used the nonce', { nonce, err: error })
     }
-  }
-
-  private isOwn(hash: Hex): boolean {
-    return this.ownHashes.includes(hash)
   }
 
   private remember(hashes: readonly Hex[]): void {
@@ -222,7 +219,7 @@ export class TxManager {
       {
         ...this.modules,
         chainId: this.chainId,
-        suggestFees: (txKind, signal) => this.suggestFees(txKind, undefined, signal),
+        suggestFees: (txKind, signal) => this.suggestFees(txKind, signal),
         createSidecar: (blobs) => this.sidecarOf(blobs),
         createLoop: (crafted) => {
           nonces.add(crafted.tx.nonce)
@@ -237,7 +234,7 @@ export class TxManager {
     const loop = new SendLoop(
       {
         ...this.modules,
-        suggestFees: (kind, signal) => this.suggestFees(kind, undefined, signal),
+        suggestFees: (kind, signal) => this.suggestFees(kind, signal),
         proveAgain: (sidecar, isRefused) => this.proveAgain(sidecar, isRefused),
         missingNonceBelow: (ownNonce, signal) => this.missingNonceBelow(ownNonce, signal),
       },
@@ -263,7 +260,7 @@ export class TxManager {
 
   private craftInOrder(candidate: TxCandidate, signal: AbortSignal): Promise<CraftedTx> {
     // Proofs of several sends are computed concurrently, before each send gets its nonce.
-    const sidecar = this.createSidecar(candidate)
+    const sidecar = candidate.blobs === undefined ? Promise.resolve(undefined) : this.sidecarOf(candidate.blobs)
     sidecar.catch(() => {})
     const { order } = this
     const crafted = this.crafting.then(() => {
@@ -272,10 +269,6 @@ export class TxManager {
     })
     this.crafting = crafted.catch((error) => this.noteFailure(error))
     return crafted
-  }
-
-  private async createSidecar({ blobs = [] }: TxCandidate): Promise<BlobSidecar | undefined> {
-    return blobs.length === 0 ? undefined : this.sidecarOf(blobs)
   }
 
   private sidecarOf(blobs: readonly Uint8Array[]): Promise<BlobSidecar> {
@@ -326,7 +319,7 @@ export class TxManager {
     const { l1, signer, metrics } = this.modules
     const gasLimit = calldataGas(data)
     const kind = sidecar === undefined ? 'calldata' : 'blobs'
-    const suggestion = await this.suggestFees(kind, { to, data, from: signer.address, gasLimit }, signal)
+    const suggestion = await this.suggestFees(kind, signal, { to, data, from: signer.address, gasLimit })
     if (sidecar !== undefined && suggestion.blobBaseFee === undefined)
       throw new L1UnsupportedError(
         'l1-unsupported',
@@ -336,17 +329,11 @@ export class TxManager {
     const tx: L1Tx = {
       chainId: this.chainId,
       nonce,
-      maxPriorityFeePerGas: suggestion.tip,
-      maxFeePerGas: feeCapOf(suggestion),
+      fees: firstFees(suggestion, kind),
       gasLimit,
       to,
-      value: 0n,
       data,
-      ...(sidecar === undefined
-        ? {}
-        : {
-            blob: { maxFeePerBlobGas: blobFeeCapOf(suggestion), versionedHashes: sidecar.versionedHashes },
-          }),
+      blobHashes: sidecar?.versionedHashes,
     }
     const signed = await signer.signTransaction(tx)
     // Only a signed transaction uses its nonce.
@@ -370,8 +357,8 @@ export class TxManager {
 
   private async suggestFees(
     kind: TxKind,
-    call: Parameters<SubmitterL1['suggestFees']>[0],
     signal: AbortSignal,
+    call?: CallRequest,
   ): Promise<FeeSuggestion> {
     const { minTipCapWei, minBaseFeeWei, maxTipCapWei, maxBaseFeeWei, minBlobFeeWei } = this.options
     const suggested = await this.modules.l1.suggestFees(call, signal)
