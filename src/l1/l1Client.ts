@@ -1,7 +1,7 @@
 import { JsonRpcError } from '../jsonRpc/types.ts'
 import type { CacheWatch } from '../lib/cacheMetrics.ts'
 import { type Clock, sleep } from '../lib/clock.ts'
-import { describeError } from '../lib/errors.ts'
+import { DecodeError, describeError } from '../lib/errors.ts'
 import { type Hex, normalizeHex, quantityToBigInt, toQuantity } from '../lib/hex.ts'
 import type { Logger } from '../lib/logger.ts'
 import {
@@ -44,13 +44,6 @@ export interface L1ClientOptions {
   /** Number of cached block infos (`--l1.cache-size`). Default 900. */
   cacheSize?: number
   /**
-   * Number of blocks with cached transactions. Derivation reads each block once, but blocks are prefetched. Default
-   * 320.
-   */
-  transactionsCacheSize?: number
-  /** Number of blocks with cached receipts, which traversal, attributes and sequencer read. Default 320. */
-  receiptsCacheSize?: number
-  /**
    * Contracts whose logs are kept in receipts after verification. Default: all. If the block's bloom filter excludes
    * these contracts, the receipts are not fetched and the result is empty. The filter of a trusted endpoint is not
    * used, because it is not verified.
@@ -62,6 +55,8 @@ export interface L1ClientOptions {
   transactionsTo?: readonly Hex[]
 }
 
+/** Blocks with cached transactions and receipts. Derivation reads each block once, but blocks are prefetched. */
+const CACHED_BLOCKS = 320
 /** Number of transactions whose JSON is as large as a header. */
 const TRANSACTIONS_OF_WEIGHT_1 = 15
 /** Above the time in which Anvil builds a block. */
@@ -82,10 +77,9 @@ export function createL1Client(modules: L1ClientModules, options: L1ClientOption
   const rpc = createCoalescedRpc(limited, { clock, logger }, { maxWeight: maxBatchSize })
   const fetchReceipts = createReceiptsFetcher({ rpc, clock, logger }, options.rpcKind ?? 'standard')
   const headers = new PromiseCache<L1Header | undefined>(options.cacheSize ?? 900)
-  const receiptsCacheSize = options.receiptsCacheSize ?? 320
-  const transactionHashes = new PromiseCache<readonly Hex[]>(receiptsCacheSize)
-  const transactionsCache = new PromiseCache<BlockTransactions>(options.transactionsCacheSize ?? 320)
-  const receiptsCache = new PromiseCache<BlockReceipts>(receiptsCacheSize)
+  const transactionHashes = new PromiseCache<readonly Hex[]>(CACHED_BLOCKS)
+  const transactionsCache = new PromiseCache<BlockTransactions>(CACHED_BLOCKS)
+  const receiptsCache = new PromiseCache<BlockReceipts>(CACHED_BLOCKS)
   options.watchCache?.('headers', headers)
   options.watchCache?.('txs', transactionsCache)
   options.watchCache?.('receipts', receiptsCache)
@@ -187,7 +181,7 @@ export function createL1Client(modules: L1ClientModules, options: L1ClientOption
     if (parsed === undefined) return undefined
     checkNumber(parsed, number)
     const { hash } = parsed.info
-    const result = await checkedAsync(hash, async () => rememberBlock(parsed))
+    const result = await checked(`L1 block ${hash}`, () => rememberBlock(parsed))
     transactionsCache.put(hash, Promise.resolve(result))
     return parsed.info
   }
@@ -245,10 +239,10 @@ export function createL1Client(modules: L1ClientModules, options: L1ClientOption
     },
     fetchBlocks: (numbers) => numbers.map(fetchBlock),
     blockWeight,
-    transactions: (hash) => transactionsCache.get(hash, () => checkedAsync(hash, () => loadTransactions(hash))),
-    receipts: (hash) => receiptsCache.get(hash, () => checkedAsync(hash, () => loadReceipts(hash))),
+    transactions: (hash) => transactionsCache.get(hash, () => checked(`L1 block ${hash}`, () => loadTransactions(hash))),
+    receipts: (hash) => receiptsCache.get(hash, () => checked(`L1 block ${hash}`, () => loadReceipts(hash))),
     storageAt: (address, slot, blockHash) =>
-      checkedAsync(blockHash, async () => {
+      checked(`L1 block ${blockHash}`, async () => {
         const read = trust ? readStorage : proveStorageTwice
         const value = await read(address, slot, blockHash)
         const word: Hex = `0x${value.toString(16).padStart(64, '0')}`
@@ -351,22 +345,11 @@ function notFound(hash: Hex): L1Error {
 }
 
 /** A malformed answer is the endpoint's fault. The error is therefore temporary and names the call. */
-function checked<T>(what: string, parse: () => T): T {
-  try {
-    return parse()
-  } catch (cause) {
-    if (cause instanceof L1Error) throw cause
-    throw badAnswer(`${what}: ${describeError(cause)}`, cause)
-  }
-}
-
-async function checkedAsync<T>(hash: Hex, load: () => Promise<T>): Promise<T> {
+async function checked<T>(what: string, load: () => T | Promise<T>): Promise<T> {
   try {
     return await load()
   } catch (cause) {
-    if (cause instanceof Error && 'code' in cause && cause.code === 'decode') {
-      throw badAnswer(`L1 block ${hash}: ${describeError(cause)}`, cause)
-    }
+    if (cause instanceof DecodeError) throw badAnswer(`${what}: ${describeError(cause)}`, cause)
     throw cause
   }
 }

@@ -69,12 +69,9 @@ interface Trial {
   triesSinceReset: number
 }
 
-export function createBeaconClient(
-  { endpoints, slotClock, kzg, clock, logger }: BeaconClientModules,
-  { cachedBlobs = CACHED_BLOBS }: { cachedBlobs?: number } = {},
-): BeaconClient {
+export function createBeaconClient({ endpoints, slotClock, kzg, clock, logger }: BeaconClientModules): BeaconClient {
   const order = createEndpointOrder(endpoints, clock)
-  const cache = new LruMap<Hex, Uint8Array>(cachedBlobs)
+  const cache = new LruMap<Hex, Uint8Array>(CACHED_BLOBS)
   const underway = new Map<Hex, Promise<unknown>>()
   /** Keyed by block and transaction. */
   const trials = new LruMap<string, Trial>(REMEMBERED_BLOCKS)

@@ -25,8 +25,6 @@ export interface L1Modules {
 export interface L1Options extends L1ClientOptions {
   /** http, https, ws or wss. The first URL is preferred. Each endpoint has its own limits and caches. */
   urls: readonly string[]
-  /** Interval between head checks of all endpoints. Default 15 s. */
-  headCheckIntervalMs?: number
 }
 
 export interface L1Endpoint {
@@ -61,6 +59,7 @@ export interface L1 {
   close(): Promise<void>
 }
 
+/** Interval between head checks of all endpoints. */
 const HEAD_CHECK_MS = 15_000
 /** An endpoint lags if its head is older than another head by more than this: five slots of Ethereum. */
 const MAX_LAG_S = 60
@@ -69,7 +68,7 @@ const MAX_AHEAD_S = 30
 const resubscribeMs = exponentialBackoff(1_000, 30_000, 250)
 
 export function createL1({ clock, logger, registry, observer }: L1Modules, options: L1Options): L1 {
-  const { urls, headCheckIntervalMs = HEAD_CHECK_MS, ...clientOptions } = options
+  const { urls, ...clientOptions } = options
   const endpoints = urls.map((url, index) => {
     const watch = createEndpointWatch({ url, clock }, observer)
     const transport = { url, observer: watch.observer }
@@ -138,7 +137,7 @@ export function createL1({ clock, logger, registry, observer }: L1Modules, optio
   }
   const pollHeads = async (signal: AbortSignal): Promise<void> => {
     while (!signal.aborted) {
-      await sleep(clock, headCheckIntervalMs, signal)
+      await sleep(clock, HEAD_CHECK_MS, signal)
       await checkHeads()
     }
   }

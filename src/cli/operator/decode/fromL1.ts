@@ -1,6 +1,6 @@
 import { createRpcClient, RpcTransportError } from '../../../jsonRpc/client.ts'
-import { createBeacon } from '../../../l1/beacon/index.ts'
 import { parseBlock } from '../../../l1/block.ts'
+import { createBeacon } from '../../../l1/index.ts'
 import { systemClock } from '../../../lib/clock.ts'
 import { DeviumError, UsageError } from '../../../lib/errors.ts'
 import { fromHex, type Hex } from '../../../lib/hex.ts'
