@@ -38,13 +38,15 @@ export async function orUndefined<T>(
   { logger, metrics }: Pick<L1TermsModules, 'logger' | 'metrics'>,
   request: Promise<T>,
   signal: AbortSignal,
+  message = 'Failed to read the fees, gas or nonce of a transaction from the L1',
+  fields = {},
 ): Promise<T | undefined> {
   try {
     return await request
   } catch (error) {
     signal.throwIfAborted()
     metrics.rpcError()
-    logger.debug('Failed to read the fees, gas or nonce of a transaction from the L1', { err: error })
+    logger.debug(message, { ...fields, err: error })
     return undefined
   }
 }

@@ -351,15 +351,9 @@ export class SendLoop {
 
   private async confirmedReceipt(signal: AbortSignal): Promise<TxReceipt | undefined> {
     const { l1, logger, metrics } = this.modules
-    let answer: Awaited<ReturnType<SubmitterL1['receipts']>>
-    try {
-      answer = await l1.receipts(this.versions, signal)
-    } catch (error) {
-      signal.throwIfAborted()
-      metrics.rpcError()
-      logger.debug('Unable to query receipts', { nonce: this.tx.nonce, err: error })
-      return undefined
-    }
+    const request = l1.receipts(this.versions, signal)
+    const answer = await orUndefined(this.modules, request, signal, 'Unable to query receipts', { nonce: this.tx.nonce })
+    if (answer === undefined) return undefined
     const receipt = answer.receipts.find((candidate) => candidate !== undefined)
     if (receipt === undefined) {
       if (this.mined) logger.warn('Transaction left the L1 chain', { nonce: this.tx.nonce })
