@@ -1,10 +1,10 @@
 import { Registry } from 'prom-client'
 import {
   BatchSubmitter,
+  createBatcherMetrics,
   createL2Source,
   createSubmitterL1,
   L1Heads,
-  createBatcherMetrics,
 } from '../../src/batcher/index.ts'
 import { TEST_BATCHER_OPTIONS } from '../../src/batcher/testUtils/submitterSetup.ts'
 import { createRpcClient } from '../../src/jsonRpc/client.ts'

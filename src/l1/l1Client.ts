@@ -239,7 +239,8 @@ export function createL1Client(modules: L1ClientModules, options: L1ClientOption
     },
     fetchBlocks: (numbers) => numbers.map(fetchBlock),
     blockWeight,
-    transactions: (hash) => transactionsCache.get(hash, () => checked(`L1 block ${hash}`, () => loadTransactions(hash))),
+    transactions: (hash) =>
+      transactionsCache.get(hash, () => checked(`L1 block ${hash}`, () => loadTransactions(hash))),
     receipts: (hash) => receiptsCache.get(hash, () => checked(`L1 block ${hash}`, () => loadReceipts(hash))),
     storageAt: (address, slot, blockHash) =>
       checked(`L1 block ${blockHash}`, async () => {

@@ -1,6 +1,6 @@
 import type { Hex } from '../../lib/hex.ts'
 import { countOf, gweiText, sinceText } from '../../lib/phrases.ts'
-import type { Reachability } from '../l1/reachability.ts'
+import type { Reachability } from '../l1/l1Heads.ts'
 import type { CancelStatus } from '../txmgr/poolCleaner.ts'
 import type { InFlightTx } from '../txmgr/types.ts'
 

@@ -26,20 +26,23 @@ const MAX_CALLDATA_FRAME_BYTES = 120_000
  */
 export class Channel {
   readonly id: Hex
-  private sentAs: ChannelConfig
+  /** The channel is sent as it says. `repack` changes it. */
+  config: ChannelConfig
   readonly blocks: BatcherBlock[] = []
   private readonly out: ChannelOut
   private readonly frames: Frame[] = []
   private cursor = 0
-  private closed = false
-  private reason: ChannelFullReason | undefined
-  /** The L1 block at which the channel must close, and the reason. It is never raised. */
-  private deadline: { l1Block: number; reason: ChannelFullReason } | undefined
+  /** The channel accepts no more blocks, and all its frames exist. */
+  isClosed = false
+  fullReason: ChannelFullReason | undefined
+  /** The L1 block at which the channel closes at the latest, and the reason. It is never raised. */
+  closesAt: { l1Block: number; reason: ChannelFullReason } | undefined
   /** Frames of the transactions in flight. */
   private readonly pending = new Map<string, readonly Frame[]>()
   private readonly confirmed = new Set<number>()
-  private minInclusion: number | undefined
-  private maxInclusion = 0
+  private firstInclusionBlock: number | undefined
+  /** L1 block of the latest confirmed frame. */
+  lastInclusionBlock = 0
   /** Cost of the confirmed transactions. */
   costWei = 0n
   /** Cost of the same data as calldata. */
@@ -50,37 +53,19 @@ export class Channel {
   /** @param durationFrom the L1 origin from which the maximal duration counts */
   constructor(id: Hex, config: ChannelConfig, out: ChannelOut, durationFrom: number) {
     this.id = id
-    this.sentAs = config
+    this.config = config
     this.out = out
     if (config.maxChannelDuration !== 0) this.lowerDeadline(durationFrom + config.maxChannelDuration, 'duration')
   }
 
-  get config(): ChannelConfig {
-    return this.sentAs
-  }
-
-  get fullReason(): ChannelFullReason | undefined {
-    return this.reason
-  }
-
   get isFull(): boolean {
-    return this.reason !== undefined
-  }
-
-  /** The channel accepts no more blocks, and all its frames exist. */
-  get isClosed(): boolean {
-    return this.closed
+    return this.fullReason !== undefined
   }
 
   /** Number of the block after the last one in the channel. */
   get nextL2Number(): number | undefined {
     const latest = this.latestL2
     return latest === undefined ? undefined : latest.number + 1
-  }
-
-  /** The L1 block at which the channel closes at the latest, and the reason. */
-  get closesAt(): { l1Block: number; reason: ChannelFullReason } | undefined {
-    return this.deadline
   }
 
   get latestL2(): BatcherBlock | undefined {
@@ -124,21 +109,19 @@ export class Channel {
   /** Blobs of an open channel wait until they fill a transaction. */
   get hasTxData(): boolean {
     const waiting = this.frames.length - this.cursor
-    return waiting >= (this.config.useBlobs && !this.closed ? this.config.targetNumFrames : 1)
+    return waiting >= (this.config.useBlobs && !this.isClosed ? this.config.targetNumFrames : 1)
   }
 
   get isFullySubmitted(): boolean {
-    return this.closed && this.cursor === this.frames.length && this.pending.size === 0
-  }
-
-  /** L1 block of the latest confirmed frame. */
-  get lastInclusionBlock(): number {
-    return this.maxInclusion
+    return this.isClosed && this.cursor === this.frames.length && this.pending.size === 0
   }
 
   /** The first and last frame are too far apart on L1: derivation drops the channel. */
   get isTimedOut(): boolean {
-    return this.minInclusion !== undefined && this.maxInclusion - this.minInclusion >= this.config.channelTimeout
+    return (
+      this.firstInclusionBlock !== undefined &&
+      this.lastInclusionBlock - this.firstInclusionBlock >= this.config.channelTimeout
+    )
   }
 
   async addBlock(block: BatcherBlock): Promise<AddBlockOutcome> {
@@ -155,12 +138,12 @@ export class Channel {
 
   /** Closes the channel if the L1 has reached its deadline. */
   checkDeadline(l1Head: number): void {
-    if (this.deadline !== undefined && l1Head >= this.deadline.l1Block) this.setFull(this.deadline.reason)
+    if (this.closesAt !== undefined && l1Head >= this.closesAt.l1Block) this.setFull(this.closesAt.reason)
   }
 
   /** The first reason stays. */
   setFull(reason: ChannelFullReason): void {
-    this.reason ??= reason
+    this.fullReason ??= reason
   }
 
   /**
@@ -168,7 +151,7 @@ export class Channel {
    * channel. Closing may remove the newest blocks from the channel, if they do not fit.
    */
   async outputFrames(): Promise<boolean> {
-    if (this.closed) return false
+    if (this.isClosed) return false
     const maxData = this.config.maxFrameBytes - FRAME_ENCODING_OVERHEAD_BYTES
     if (!this.isFull) {
       while (this.out.readyBytes >= maxData && !this.isFull) this.pushFrame(this.out.read(maxData), false)
@@ -176,7 +159,7 @@ export class Channel {
     }
     const returned = await this.busy(() => this.out.close())
     this.blocks.length -= returned
-    this.closed = true
+    this.isClosed = true
     do {
       const data = this.out.read(maxData)
       this.pushFrame(data, this.out.readyBytes === 0)
@@ -189,8 +172,8 @@ export class Channel {
    * nothing was submitted.
    */
   repack(config: ChannelConfig): void {
-    if (config === this.sentAs) return
-    this.sentAs = config
+    if (config === this.config) return
+    this.config = config
     const data = concatBytes(...this.frames.map((frame) => frame.data))
     this.frames.length = 0
     const maxData = config.maxFrameBytes - FRAME_ENCODING_OVERHEAD_BYTES
@@ -230,8 +213,8 @@ export class Channel {
       : cost.feeWei
     this.pending.delete(id)
     for (const { number } of frames) this.confirmed.add(number)
-    this.minInclusion = Math.min(this.minInclusion ?? inclusionBlock, inclusionBlock)
-    this.maxInclusion = Math.max(this.maxInclusion, inclusionBlock)
+    this.firstInclusionBlock = Math.min(this.firstInclusionBlock ?? inclusionBlock, inclusionBlock)
+    this.lastInclusionBlock = Math.max(this.lastInclusionBlock, inclusionBlock)
     this.lowerDeadline(inclusionBlock + this.config.channelTimeout - this.config.subSafetyMargin, 'channelTimeout')
   }
 
@@ -258,6 +241,6 @@ export class Channel {
   }
 
   private lowerDeadline(l1Block: number, reason: ChannelFullReason): void {
-    if (this.deadline === undefined || l1Block < this.deadline.l1Block) this.deadline = { l1Block, reason }
+    if (this.closesAt === undefined || l1Block < this.closesAt.l1Block) this.closesAt = { l1Block, reason }
   }
 }

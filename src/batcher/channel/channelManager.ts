@@ -55,7 +55,8 @@ export class ChannelManager {
   private readonly txChannels = new Map<string, Channel>()
   private durationFrom = 0
   private flushThrough: number | undefined
-  private loaded: BlockId | undefined
+  /** The newest block that was ever added. It may be safe by now and not held any more. */
+  lastLoaded: BlockId | undefined
 
   constructor(modules: ChannelManagerModules, options: ChannelManagerOptions) {
     this.modules = modules
@@ -74,11 +75,6 @@ export class ChannelManager {
 
   get newestBlock(): BatcherBlock | undefined {
     return this.held.at(-1)
-  }
-
-  /** The newest block that was ever added. It may be safe by now and not held any more. */
-  get lastLoaded(): BlockId | undefined {
-    return this.loaded
   }
 
   /** Uncompressed bytes of all held blocks. */
@@ -129,7 +125,7 @@ export class ChannelManager {
   clear(l1Origin: number): void {
     this.drop([...this.queue, ...this.txChannels.values()])
     this.held = []
-    this.loaded = undefined
+    this.lastLoaded = undefined
     this.nextNumber = 0
     this.flushThrough = undefined
     this.durationFrom = l1Origin
@@ -147,7 +143,7 @@ export class ChannelManager {
     if (newest !== undefined && (newest.hash !== block.parentHash || newest.number + 1 !== block.number)) return false
     if (newest === undefined) this.nextNumber = block.number
     this.held.push(block)
-    this.loaded = { number: block.number, hash: block.hash }
+    this.lastLoaded = { number: block.number, hash: block.hash }
     this.modules.metrics.blockAdded(block)
     return true
   }

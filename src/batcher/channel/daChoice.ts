@@ -58,7 +58,7 @@ export class CheapestChoice implements DaChoice {
   private readonly options: CheapestChoiceOptions
   private prices: FeeSuggestion | undefined
   private pricesAtMs = Number.NEGATIVE_INFINITY
-  private current: ChannelConfig
+  config: ChannelConfig
 
   constructor(
     modules: { l1: Pick<SubmitterL1, 'suggestFees'>; clock: Clock; logger: Logger },
@@ -69,38 +69,34 @@ export class CheapestChoice implements DaChoice {
     this.configs = configs
     this.warnings = new RepeatedWarnings(modules)
     this.options = options
-    this.current = configs.blobs
-  }
-
-  get config(): ChannelConfig {
-    return this.current
+    this.config = configs.blobs
   }
 
   configFor(outputBytes: number): ChannelConfig {
     const { prices, configs } = this
     if (this.options.mustTakeBlobs?.()) {
-      this.current = configs.blobs
-      return this.current
+      this.config = configs.blobs
+      return this.config
     }
-    if (prices === undefined) return this.current
+    if (prices === undefined) return this.config
     const minTip = this.options.minTipWei()
     const paid = { ...prices, tip: prices.tip > minTip ? prices.tip : minTip }
     const asCalldata = calldataCost(outputBytes, configs.calldata.maxFrameBytes, paid)
     const inBlobs = paid.blobBaseFee === undefined ? undefined : blobCost(outputBytes, paid)
-    const next = this.current.useBlobs
+    const next = this.config.useBlobs
       ? inBlobs === undefined || asCalldata * 100n <= inBlobs * SWITCH_AT_PERCENT
         ? configs.calldata
         : configs.blobs
       : inBlobs !== undefined && inBlobs * 100n <= asCalldata * SWITCH_AT_PERCENT
         ? configs.blobs
         : configs.calldata
-    if (next !== this.current) {
+    if (next !== this.config) {
       this.modules.logger.info(next.useBlobs ? 'Using blob channel config' : 'Using calldata channel config', {
         bytes: outputBytes,
         calldata_cost_gwei: Number(asCalldata / 1_000_000_000n),
         blob_cost_gwei: inBlobs === undefined ? undefined : Number(inBlobs / 1_000_000_000n),
       })
-      this.current = next
+      this.config = next
     }
     return next
   }

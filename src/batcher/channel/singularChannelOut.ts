@@ -10,15 +10,11 @@ import { type ChannelCompressor, createChannelCompressor } from './compress/chan
 export class SingularChannelOut implements ChannelOut {
   private readonly rollupConfig: RollupConfig
   private readonly compressor: ChannelCompressor
-  private rlpBytes = 0
+  inputBytes = 0
 
   constructor(config: ChannelConfig, rollupConfig: RollupConfig) {
     this.rollupConfig = rollupConfig
     this.compressor = createChannelCompressor(config)
-  }
-
-  get inputBytes(): number {
-    return this.rlpBytes
   }
 
   get readyBytes(): number {
@@ -36,10 +32,10 @@ export class SingularChannelOut implements ChannelOut {
       }),
     )
     // The L1 time at which derivation reads the channel is unknown. The batch's own time is never later.
-    if (this.rlpBytes + encoded.length > maxRlpBytesPerChannel(this.rollupConfig, block.timestamp))
+    if (this.inputBytes + encoded.length > maxRlpBytesPerChannel(this.rollupConfig, block.timestamp))
       return { added: false, full: 'rlpLimit' }
     const added = await this.compressor.write(encoded)
-    if (added) this.rlpBytes += encoded.length
+    if (added) this.inputBytes += encoded.length
     return this.compressor.isFull ? { added, full: 'compressor' } : { added }
   }
 

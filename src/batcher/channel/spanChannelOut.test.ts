@@ -1,6 +1,6 @@
-import { Registry } from 'prom-client'
 import { createHash } from 'node:crypto'
 import fc from 'fast-check'
+import { Registry } from 'prom-client'
 import { describe, expect, it, vi } from 'vitest'
 import { concatBytes } from '../../lib/bytes.ts'
 import { type Hex, toHex } from '../../lib/hex.ts'

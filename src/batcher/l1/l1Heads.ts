@@ -2,8 +2,15 @@ import { type Clock, sleep } from '../../lib/clock.ts'
 import { describeError } from '../../lib/errors.ts'
 import { WakeUp } from '../../lib/wakeUp.ts'
 import type { L1BlockRef } from '../../rollup/protocol/types.ts'
-import type { Reachability } from './reachability.ts'
 import type { SubmitterL1 } from './submitterL1.ts'
+
+/** Whether an endpoint answers the submitter's requests. */
+export interface Reachability {
+  /** Undefined until the endpoint has answered once. */
+  lastAnswerMs: number | undefined
+  /** Why the last request failed. Undefined if it succeeded. */
+  error: string | undefined
+}
 
 const POLLS_PER_BLOCK = 4
 /** Bounds of the poll interval. The upper bound suits Ethereum's blocks of 12 s. */
@@ -18,28 +25,16 @@ export class L1Heads {
   private readonly waiters = new Set<WakeUp>()
   private polling = new AbortController()
   private pollMs = FIRST_POLL_MS
-  private head: L1BlockRef | undefined
-  private reach: Reachability = { lastAnswerMs: undefined, error: undefined }
-  private changes = 0
-
-  constructor(modules: { l1: Pick<SubmitterL1, 'head'>; clock: Clock }) {
-    this.modules = modules
-  }
-
-  get latest(): L1BlockRef | undefined {
-    return this.head
-  }
-
-  get reachability(): Reachability {
-    return this.reach
-  }
-
+  latest: L1BlockRef | undefined
+  reachability: Reachability = { lastAnswerMs: undefined, error: undefined }
   /**
    * Counts the new heads. Read `version` before you use the L1, and pass it to `changed`: then no head in between is
    * missed.
    */
-  get version(): number {
-    return this.changes
+  version = 0
+
+  constructor(modules: { l1: Pick<SubmitterL1, 'head'>; clock: Clock }) {
+    this.modules = modules
   }
 
   /** Rejects with the L1's error when the request fails. */
@@ -49,14 +44,14 @@ export class L1Heads {
       this.note(head)
       return head
     } catch (error) {
-      if (!signal.aborted) this.reach = { ...this.reach, error: describeError(error) }
+      if (!signal.aborted) this.reachability = { ...this.reachability, error: describeError(error) }
       throw error
     }
   }
 
   /** Resolves when a head newer than `version` is known, or after `limitMs`. Rejects with the signal's reason. */
   async changed(version: number, limitMs: number, signal: AbortSignal): Promise<void> {
-    if (this.changes !== version) return
+    if (this.version !== version) return
     const wakeUp = new WakeUp(this.modules.clock)
     this.waiters.add(wakeUp)
     if (this.waiters.size === 1) this.startPolling()
@@ -67,16 +62,16 @@ export class L1Heads {
   }
 
   private note(head: L1BlockRef): void {
-    const { head: before, reach } = this
-    this.head = head
-    this.reach = { lastAnswerMs: this.modules.clock.now(), error: undefined }
+    const { latest: before, reachability } = this
+    this.latest = head
+    this.reachability = { lastAnswerMs: this.modules.clock.now(), error: undefined }
     // The first answer after an outage counts as a change: requests that failed meanwhile are worth a retry.
-    if (before?.hash === head.hash && reach.error === undefined) return
+    if (before?.hash === head.hash && reachability.error === undefined) return
     if (before !== undefined && head.number > before.number) {
       const blockTimeMs = ((head.timestamp - before.timestamp) * 1000) / (head.number - before.number)
       this.pollMs = Math.min(MAX_POLL_MS, Math.max(MIN_POLL_MS, blockTimeMs / POLLS_PER_BLOCK))
     }
-    this.changes++
+    this.version++
     for (const waiter of this.waiters) waiter.wake()
   }
 

@@ -2,7 +2,7 @@ import { sleep } from '../../lib/clock.ts'
 import { DeviumError, describeError, severityOf, UsageError } from '../../lib/errors.ts'
 import { RoutineLines } from '../../lib/routineLines.ts'
 import type { ChannelManager } from '../channel/channelManager.ts'
-import type { Reachability } from '../l1/reachability.ts'
+import type { Reachability } from '../l1/l1Heads.ts'
 import type { BatchSubmitterModules } from '../submitter/modules.ts'
 import { type BatcherOptions, MAX_CHECK_RECENT_TXS_DEPTH } from '../submitter/options.ts'
 import type { Publisher } from '../submitter/publisher.ts'
@@ -43,7 +43,8 @@ export class ChainFollower {
   private readonly options: BatcherOptions
   private readonly warnings: RepeatedWarnings
   private readonly addedLines: RoutineLines
-  private connected: ActiveSession | undefined
+  /** Undefined until the rollup node has answered. */
+  session: ActiveSession | undefined
   /** The last status that was accepted. */
   private previous: BatcherSyncStatus | undefined
   /** The last status, if it was rejected as out of sync. */
@@ -54,8 +55,8 @@ export class ChainFollower {
   private stepBackReason: string | undefined
   /** A flush was requested while no block was held. */
   private flushPending = false
-  private status: BatcherSyncStatus | undefined
-  private node: Reachability = { lastAnswerMs: undefined, error: undefined }
+  lastStatus: BatcherSyncStatus | undefined
+  rollupNode: Reachability = { lastAnswerMs: undefined, error: undefined }
 
   constructor(modules: ChainFollowerModules, options: BatcherOptions) {
     this.modules = modules
@@ -63,19 +64,6 @@ export class ChainFollower {
     this.warnings = new RepeatedWarnings(modules)
     this.addedLines = new RoutineLines(modules, 'Added L2 block to local state')
     this.wait = this.createWait()
-  }
-
-  /** Undefined until the rollup node has answered. */
-  get session(): ActiveSession | undefined {
-    return this.connected
-  }
-
-  get lastStatus(): BatcherSyncStatus | undefined {
-    return this.status
-  }
-
-  get rollupNode(): Reachability {
-    return this.node
   }
 
   /** Why no blocks are loaded yet, as a sentence for operators. */
@@ -109,7 +97,7 @@ export class ChainFollower {
     for (let silent = 0; silent < MAX_FAILED_POLLS; ) {
       target = Math.min(target, await l2.headNumber(signal))
       const status = await this.poll(signal)
-      const reached = Math.max(status?.safeL2.number ?? -1, this.connected?.manager.newestBlock?.number ?? -1)
+      const reached = Math.max(status?.safeL2.number ?? -1, this.session?.manager.newestBlock?.number ?? -1)
       if (this.wait === undefined && reached >= target) return
       silent = status === undefined ? silent + 1 : 0
       await sleep(clock, status === undefined ? 0 : this.options.pollIntervalMs, signal)
@@ -136,7 +124,7 @@ export class ChainFollower {
   }
 
   private flushHeld(): void {
-    const { manager, publisher } = this.connected ?? {}
+    const { manager, publisher } = this.session ?? {}
     if (!this.flushPending || manager?.newestBlock === undefined) return
     this.flushPending = false
     manager.flush()
@@ -153,13 +141,13 @@ export class ChainFollower {
   private async poll(signal: AbortSignal): Promise<BatcherSyncStatus | undefined> {
     const { logger } = this.modules
     const status = await this.syncStatus(signal)
-    if (status === undefined || this.connected === undefined) return undefined
-    const { manager, publisher } = this.connected
+    if (status === undefined || this.session === undefined) return undefined
+    const { manager, publisher } = this.session
     const { stepBackReason } = this
     if (stepBackReason !== undefined) {
       this.stepBackReason = undefined
       logger.warn('Clearing state', { reason: stepBackReason, safe: status.safeL2.number })
-      await this.startAfresh(this.connected, status, signal)
+      await this.startAfresh(this.session, status, signal)
       return status
     }
     if (await this.mustWaitForNode(status, signal)) return status
@@ -167,7 +155,7 @@ export class ChainFollower {
     const actions = computeSyncActions(status, this.previous, this.doubted, manager.blocks, manager.channels)
     if (actions.kind === 'outOfSync') {
       this.doubted = status
-      this.node = { ...this.node, error: `it is out of sync: ${actions.reason}` }
+      this.rollupNode = { ...this.rollupNode, error: `it is out of sync: ${actions.reason}` }
       this.warnings.warn(RANGE_WARNING, `the rollup node is out of sync: ${actions.reason}`)
       return undefined
     }
@@ -175,12 +163,12 @@ export class ChainFollower {
     this.doubted = undefined
     if (actions.kind === 'startAfresh') {
       logger.warn('Clearing state', { reason: actions.reason, safe: status.safeL2.number })
-      await this.startAfresh(this.connected, status, signal)
+      await this.startAfresh(this.session, status, signal)
       return status
     }
     manager.prune(status.safeL2.number)
     try {
-      if (actions.load !== undefined) await this.loadRange(this.connected, actions.load, status, signal)
+      if (actions.load !== undefined) await this.loadRange(this.session, actions.load, status, signal)
       this.flushHeld()
       this.flushPending &&= manager.newestBlock !== undefined
     } catch (error) {
@@ -197,13 +185,13 @@ export class ChainFollower {
   private async syncStatus(signal: AbortSignal): Promise<BatcherSyncStatus | undefined> {
     try {
       const status = await fetchSyncStatus(this.modules, this.options.networkTimeoutMs, signal)
-      this.status = status
-      this.node = { lastAnswerMs: this.modules.clock.now(), error: undefined }
-      this.connected ??= await this.modules.connect(status, signal)
+      this.lastStatus = status
+      this.rollupNode = { lastAnswerMs: this.modules.clock.now(), error: undefined }
+      this.session ??= await this.modules.connect(status, signal)
       return status
     } catch (error) {
       if (signal.aborted || error instanceof UsageError || severityOf(error) === 'critical') throw error
-      this.node = { ...this.node, error: describeError(error) }
+      this.rollupNode = { ...this.rollupNode, error: describeError(error) }
       this.warnings.warn(RANGE_WARNING, error)
       return undefined
     }

@@ -34,18 +34,14 @@ export class NodeWait {
   /** The L1 block that the node must have derived. */
   private target: number | undefined
   private lastStatus: BatcherSyncStatus | undefined
-  private why: string | undefined
+  /** What the wait is for, as a sentence for operators. */
+  reason: string | undefined
 
   constructor(modules: NodeWaitModules, options: NodeWaitOptions) {
     this.modules = modules
     this.options = options
     this.startedAtMs = modules.clock.now()
     this.notices = new RepeatedWarnings(modules, 'info')
-  }
-
-  /** What the wait is for, as a sentence for operators. */
-  get reason(): string | undefined {
-    return this.why
   }
 
   /** Rejects with the L1's error when a request fails. */
@@ -90,7 +86,7 @@ export class NodeWait {
   }
 
   private report(reason: string): void {
-    this.why = reason
+    this.reason = reason
     this.notices.warn('Waiting before loading blocks', reason)
   }
 }

@@ -58,7 +58,8 @@ export class Publisher {
   /** Cancels all sends of the group when one fails. */
   private group = new AbortController()
   private deadlinesNext = false
-  private lastSendError: string | undefined
+  /** Why the last transaction was abandoned. Undefined once a transaction is confirmed. */
+  sendError: string | undefined
   private readonly buildWakeUp: WakeUp
   private readonly sendWakeUp: WakeUp
   private readonly warnings: RepeatedWarnings
@@ -106,11 +107,6 @@ export class Publisher {
       else await this.sendWakeUp.wait(signal, this.options.retryMs)
       signal.throwIfAborted()
     }
-  }
-
-  /** Why the last transaction was abandoned. Undefined once a transaction is confirmed. */
-  get sendError(): string | undefined {
-    return this.lastSendError
   }
 
   /** Resolves when no send is in flight. */
@@ -256,7 +252,7 @@ export class Publisher {
         cost_gwei: Number(feeOf(receipt) / 1_000_000_000n),
       }
       this.confirmedLines.write(fields, { isNews: data.hasTransactions })
-      this.lastSendError = undefined
+      this.sendError = undefined
       costs.add(this.modules.clock.now(), size, feeOf(receipt))
       manager.txConfirmed(data.id, receipt.blockNumber, {
         feeWei: feeOf(receipt),
@@ -265,7 +261,7 @@ export class Publisher {
       return true
     } catch (error) {
       if (!signal.aborted && !sender.isClosed) {
-        this.lastSendError = describeError(error)
+        this.sendError = describeError(error)
         logger.warn('Transaction failed to send', { tx_id: data.id, err: error })
       }
       group.abort(new DeviumError('sibling-failed', 'another transaction of the group failed', { cause: error }))

@@ -1,5 +1,5 @@
-import { Registry } from 'prom-client'
 import { randomBytes } from 'node:crypto'
+import { Registry } from 'prom-client'
 import { type Hex, toHex } from '../../lib/hex.ts'
 import { silentLogger } from '../../lib/logger.ts'
 import { decodeFrames } from '../../rollup/protocol/index.ts'
@@ -26,7 +26,10 @@ export function createManager(
   modules: Partial<ChannelManagerModules> = {},
   da = fixedChoice(createConfig(options)),
 ): ChannelManager {
-  return new ChannelManager({ logger: silentLogger, metrics: createBatcherMetrics(new Registry()), ...modules }, { da, rollupConfig })
+  return new ChannelManager(
+    { logger: silentLogger, metrics: createBatcherMetrics(new Registry()), ...modules },
+    { da, rollupConfig },
+  )
 }
 
 export function createConfig(options: Partial<BatcherOptions>): ChannelConfig {

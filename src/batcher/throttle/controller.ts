@@ -59,7 +59,7 @@ export function checkThrottleOptions(options: ThrottleOptions): void {
 /** Computes the limits for block builders from the bytes that are not safe yet. */
 export class ThrottleController {
   private readonly options: ThrottleOptions
-  private kind: ThrottleControllerType
+  type: ThrottleControllerType
   private pid: PidOptions
   private integral = 0
   private lastError = 0
@@ -68,17 +68,13 @@ export class ThrottleController {
 
   constructor(options: ThrottleOptions) {
     this.options = options
-    this.kind = options.type
+    this.type = options.type
     this.pid = options.pid
-  }
-
-  get type(): ThrottleControllerType {
-    return this.kind
   }
 
   /** Takes effect with the next load. */
   setType(type: ThrottleControllerType, pid: PidOptions = this.pid): void {
-    this.kind = type
+    this.type = type
     this.pid = pid
     this.reset()
   }
@@ -103,11 +99,11 @@ export class ThrottleController {
 
   private intensity(loadBytes: number, nowMs: number): number {
     const { lowerThreshold, upperThreshold } = this.options
-    if (this.kind === 'pid') return this.pidIntensity(loadBytes, nowMs)
+    if (this.type === 'pid') return this.pidIntensity(loadBytes, nowMs)
     if (loadBytes <= lowerThreshold) return 0
-    if (this.kind === 'step') return 1
+    if (this.type === 'step') return 1
     const share = Math.min(1, (loadBytes - lowerThreshold) / (upperThreshold - lowerThreshold))
-    return this.kind === 'linear' ? share : share * share
+    return this.type === 'linear' ? share : share * share
   }
 
   private pidIntensity(loadBytes: number, nowMs: number): number {

@@ -54,7 +54,8 @@ export class SendLoop {
   private signed: SignedTx
   /** All versions have the same blobs. */
   private sidecar: BlobSidecar | undefined
-  private readonly versions: Hex[] = []
+  /** Of all versions. */
+  readonly hashes: Hex[] = []
   private accepted = false
   /** L1 block of the version that was mined. */
   private minedIn: number | undefined
@@ -84,6 +85,10 @@ export class SendLoop {
     this.outOfPoolSinceMs = this.startedAtMs
   }
 
+  get nonce(): number {
+    return this.tx.nonce
+  }
+
   private get mined(): boolean {
     return this.minedIn !== undefined
   }
@@ -101,10 +106,6 @@ export class SendLoop {
   /** Another transaction used the nonce. */
   get lostItsNonce(): boolean {
     return this.nonceTooLowCount > 0 && !this.mined
-  }
-
-  get hashes(): readonly Hex[] {
-    return this.versions
   }
 
   get status(): InFlightTx {
@@ -138,7 +139,7 @@ export class SendLoop {
       signal.throwIfAborted()
       if (!this.mined && clock.now() >= Math.min(publishAtMs, bumpAtMs)) {
         const resubmit = clock.now() >= bumpAtMs
-        this.nonceGap = this.versions.length > 0 && (await this.standsAboveGap(signal))
+        this.nonceGap = this.hashes.length > 0 && (await this.standsAboveGap(signal))
         if (!this.nonceGap) await this.publish(resubmit, signal)
         if (resubmit) bumpAtMs = clock.now() + this.options.resubmissionTimeoutMs
         publishAtMs = clock.now() + this.pauseMs()
@@ -159,7 +160,7 @@ export class SendLoop {
   /** Checks twice: an endpoint may be backed by several machines, and one may lag behind. */
   private async standsAboveGap(signal: AbortSignal): Promise<boolean> {
     const { clock, logger, metrics, missingNonceBelow } = this.modules
-    const { nonce } = this.tx
+    const { nonce } = this
     try {
       const missing = await missingNonceBelow(nonce, signal)
       if (missing === undefined) return false
@@ -185,7 +186,7 @@ export class SendLoop {
 
   private async publish(resubmit: boolean, signal: AbortSignal): Promise<void> {
     const { l1, logger, metrics } = this.modules
-    if (this.versions.length > 0) {
+    if (this.hashes.length > 0) {
       if (await this.hasLostNonce(signal)) return this.notePublishProblem('nonce-too-low', undefined)
       const terms = await this.examine(signal)
       if (this.obstacle === undefined ? resubmit && this.accepted : resubmit || !this.obstacle.isPrice)
@@ -195,14 +196,14 @@ export class SendLoop {
     for (let attempt = 0; ; attempt++) {
       const fields = {
         tx: this.signed.hash,
-        nonce: this.tx.nonce,
+        nonce: this.nonce,
         gasTipCap: this.tx.fees.tip,
         gasFeeCap: this.tx.fees.feeCap,
         blobs: this.tx.blobHashes?.length,
         blobFeeCap: this.tx.fees.blobFeeCap,
       }
       logger.debug('Publishing transaction', fields)
-      if (!this.versions.includes(this.signed.hash)) this.versions.push(this.signed.hash)
+      if (!this.hashes.includes(this.signed.hash)) this.hashes.push(this.signed.hash)
       try {
         await l1.sendRawTransaction(this.networkBytes(), signal)
         metrics.published()
@@ -239,13 +240,13 @@ export class SendLoop {
   /** A refusal matters only if the L1's pool does not already hold a version. */
   private async noteRefusal(signal: AbortSignal): Promise<void> {
     const pending = await readNonce(this.modules, 'pending', signal)
-    if (pending !== undefined && pending <= this.tx.nonce) this.outOfPoolSinceMs ??= this.modules.clock.now()
+    if (pending !== undefined && pending <= this.nonce) this.outOfPoolSinceMs ??= this.modules.clock.now()
   }
 
   /** Not every L1 client answers "nonce too low". */
   private async hasLostNonce(signal: AbortSignal): Promise<boolean> {
     const latest = await readNonce(this.modules, 'latest', signal)
-    return latest !== undefined && latest > this.tx.nonce
+    return latest !== undefined && latest > this.nonce
   }
 
   /** Checks whether the L1 could mine the newest version. Resolves with the L1's terms, if they are known. */
@@ -255,7 +256,7 @@ export class SendLoop {
     this.obstacle = obstacleOf(this.tx, terms)
     if (this.obstacle !== undefined)
       this.modules.logger.debug('The L1 cannot mine the transaction', {
-        nonce: this.tx.nonce,
+        nonce: this.nonce,
         reason: this.obstacle.reason,
       })
     return terms
@@ -271,7 +272,7 @@ export class SendLoop {
       signal.throwIfAborted()
       this.problem = `its blob proofs cannot be computed: ${describeError(error)}`
       this.modules.logger.warn('Failed to compute the blob proofs of the transaction', {
-        nonce: this.tx.nonce,
+        nonce: this.nonce,
         err: error,
       })
       return false
@@ -284,7 +285,7 @@ export class SendLoop {
 
   private notePublishProblem(problem: PublishProblem, error: unknown): void {
     const { logger } = this.modules
-    const fields = { tx: this.signed.hash, nonce: this.tx.nonce, err: error }
+    const fields = { tx: this.signed.hash, nonce: this.nonce, err: error }
     switch (problem) {
       case 'already-known':
         this.noteTaken()
@@ -344,19 +345,21 @@ export class SendLoop {
       signal.throwIfAborted()
       metrics.publishError('bump_failed')
       this.problem = `its fees cannot be raised: ${describeError(error)}`
-      logger.warn('Unable to bump the fees of the transaction', { nonce: this.tx.nonce, err: error })
+      logger.warn('Unable to bump the fees of the transaction', { nonce: this.nonce, err: error })
       return false
     }
   }
 
   private async confirmedReceipt(signal: AbortSignal): Promise<TxReceipt | undefined> {
     const { l1, logger, metrics } = this.modules
-    const request = l1.receipts(this.versions, signal)
-    const answer = await orUndefined(this.modules, request, signal, 'Unable to query receipts', { nonce: this.tx.nonce })
+    const request = l1.receipts(this.hashes, signal)
+    const answer = await orUndefined(this.modules, request, signal, 'Unable to query receipts', {
+      nonce: this.nonce,
+    })
     if (answer === undefined) return undefined
     const receipt = answer.receipts.find((candidate) => candidate !== undefined)
     if (receipt === undefined) {
-      if (this.mined) logger.warn('Transaction left the L1 chain', { nonce: this.tx.nonce })
+      if (this.mined) logger.warn('Transaction left the L1 chain', { nonce: this.nonce })
       this.minedIn = undefined
       this.head = answer.head
       if (this.outOfPoolSinceMs === undefined) this.takenAtBlock ??= answer.head

@@ -77,7 +77,8 @@ export class TxManager {
   private readonly leftBehind = new Map<number, L1Tx>()
   private cleaning: Promise<void> | undefined
   private cleaner: PoolCleaner | undefined
-  private craftProblem: string | undefined
+  /** Why the next transaction cannot be created now. Undefined if it can, or if there is none. */
+  problem: string | undefined
   /** Hashes of ended sends. A version of an abandoned send may still be mined. */
   private ownHashes: readonly Hex[] = []
   private pendingCount = 0
@@ -104,11 +105,6 @@ export class TxManager {
   /** Pool transactions that are being replaced by empty ones. Undefined if there are none. */
   get cancelling(): CancelStatus | undefined {
     return this.cleaner?.status
-  }
-
-  /** Why the next transaction cannot be created now. Undefined if it can, or if there is none. */
-  get problem(): string | undefined {
-    return this.craftProblem
   }
 
   /** Live values: an assignment takes effect with the next use. */
@@ -145,25 +141,21 @@ export class TxManager {
           )
     const bounded = AbortSignal.any([signal, timeout.signal, this.giveUp.signal])
     this.modules.metrics.pending(++this.pendingCount)
-    let nonce: number | undefined
     let loop: SendLoop | undefined
     try {
-      const crafted = await this.craftInOrder(candidate, bounded)
-      nonce = crafted.tx.nonce
-      loop = this.createLoop(crafted)
+      loop = this.createLoop(await this.craftInOrder(candidate, bounded))
       const receipt = await loop.run(bounded)
-      for (const known of this.leftBehind.keys()) if (known <= nonce) this.leftBehind.delete(known)
+      for (const known of this.leftBehind.keys()) if (known <= loop.nonce) this.leftBehind.delete(known)
       return receipt
     } catch (error) {
       this.noteFailure(error)
       this.modules.metrics.failed()
-      if (loop?.leftBehind !== undefined && nonce !== undefined) this.leftBehind.set(nonce, loop.leftBehind)
-      if (nonce !== undefined && loop?.lostItsNonce) await this.findForeign(nonce, loop, bounded)
+      if (loop?.leftBehind !== undefined) this.leftBehind.set(loop.nonce, loop.leftBehind)
+      if (loop?.lostItsNonce) await this.findForeign(loop, bounded)
       if (loop?.isRefusedForKind) await this.clean(candidate.blobs === undefined ? 'blobs' : 'calldata', bounded)
       throw error
     } finally {
-      if (nonce !== undefined) this.inFlight.delete(nonce)
-      if (loop !== undefined) this.remember(loop.hashes)
+      if (loop !== undefined) this.forget(loop)
       cancelTimer()
       this.modules.metrics.pending(--this.pendingCount)
     }
@@ -175,59 +167,57 @@ export class TxManager {
    */
   async cancelPending(signal: AbortSignal): Promise<void> {
     const newest = [...this.leftBehind.values()].at(-1)
-    await this.clean(newest?.blobHashes === undefined ? 'calldata' : 'blobs', AbortSignal.any([signal, this.giveUp.signal]))
+    await this.clean(
+      newest?.blobHashes === undefined ? 'calldata' : 'blobs',
+      AbortSignal.any([signal, this.giveUp.signal]),
+    )
   }
 
-  private async findForeign(nonce: number, loop: SendLoop, signal: AbortSignal): Promise<void> {
+  private async findForeign({ nonce, hashes }: SendLoop, signal: AbortSignal): Promise<void> {
     const { l1, signer, logger, onForeign } = this.modules
     if (onForeign === undefined) return
     try {
       const found = await findTxByNonce(l1, signer.address, nonce, signal)
-      const own = [...loop.hashes, ...this.ownHashes]
+      const own = [...hashes, ...this.ownHashes]
       if (found !== undefined && !own.includes(found.hash)) onForeign(found)
     } catch (error) {
       if (!signal.aborted) logger.debug('Failed to find the transaction that used the nonce', { nonce, err: error })
     }
   }
 
-  private remember(hashes: readonly Hex[]): void {
+  private forget({ nonce, hashes }: SendLoop): void {
+    this.inFlight.delete(nonce)
     this.ownHashes = [...this.ownHashes, ...hashes].slice(-MAX_OWN_HASHES)
   }
 
   /** Sends that are refused for the same reason share one cleaning. */
   private clean(kind: TxKind, signal: AbortSignal): Promise<void> {
-    const nonces = new Set<number>()
     if (this.cleaning !== undefined) return this.cleaning
-    this.cleaner = this.createCleaner(nonces)
+    const loops: SendLoop[] = []
+    this.cleaner = new PoolCleaner(
+      {
+        ...this.modules,
+        chainId: this.chainId,
+        suggestFees: (txKind, ended) => this.suggestFees(txKind, ended),
+        createSidecar: (blobs) => this.sidecarOf(blobs),
+        createLoop: (crafted) => {
+          const loop = this.createLoop(crafted)
+          loops.push(loop)
+          return loop
+        },
+      },
+      this.options,
+    )
     this.cleaning = this.cleaner
       .clean(this.leftBehind, kind, signal)
       .then(() => this.leftBehind.clear())
       .finally(() => {
         this.cleaning = undefined
         this.cleaner = undefined
-        for (const nonce of nonces) {
-          this.remember(this.inFlight.get(nonce)?.hashes ?? [])
-          this.inFlight.delete(nonce)
-        }
+        for (const loop of loops) this.forget(loop)
         this.forgetNonces()
       })
     return this.cleaning
-  }
-
-  private createCleaner(nonces: Set<number>): PoolCleaner {
-    return new PoolCleaner(
-      {
-        ...this.modules,
-        chainId: this.chainId,
-        suggestFees: (txKind, signal) => this.suggestFees(txKind, signal),
-        createSidecar: (blobs) => this.sidecarOf(blobs),
-        createLoop: (crafted) => {
-          nonces.add(crafted.tx.nonce)
-          return this.createLoop(crafted)
-        },
-      },
-      this.options,
-    )
   }
 
   private createLoop(crafted: CraftedTx): SendLoop {
@@ -241,7 +231,7 @@ export class TxManager {
       this.options,
       crafted,
     )
-    this.inFlight.set(crafted.tx.nonce, loop)
+    this.inFlight.set(loop.nonce, loop)
     return loop
   }
 
@@ -301,7 +291,7 @@ export class TxManager {
         shouldRetry: (error) => !(error instanceof L1UnsupportedError),
         onRetry: (error) => {
           metrics.rpcError()
-          this.craftProblem = describeError(error)
+          this.problem = describeError(error)
           logger.warn('Failed to create a transaction, will retry', { err: error })
         },
       })
@@ -338,7 +328,7 @@ export class TxManager {
     const signed = await signer.signTransaction(tx)
     // Only a signed transaction uses its nonce.
     this.nextNonce = nonce + 1
-    this.craftProblem = undefined
+    this.problem = undefined
     this.inFlight.set(nonce, undefined)
     metrics.nonce(this.nextNonce)
     return { tx, signed, sidecar }
@@ -355,11 +345,7 @@ export class TxManager {
     return missing < nonce ? missing : undefined
   }
 
-  private async suggestFees(
-    kind: TxKind,
-    signal: AbortSignal,
-    call?: CallRequest,
-  ): Promise<FeeSuggestion> {
+  private async suggestFees(kind: TxKind, signal: AbortSignal, call?: CallRequest): Promise<FeeSuggestion> {
     const { minTipCapWei, minBaseFeeWei, maxTipCapWei, maxBaseFeeWei, minBlobFeeWei } = this.options
     const suggested = await this.modules.l1.suggestFees(call, signal)
     this.modules.metrics.suggested(suggested)
