@@ -58,56 +58,33 @@ function blobFeeCapOf({
   return larger(2n * blobBaseFee, minBlobFeeCap)
 }
 
-function replacementThreshold(old: bigint, bumpPercent: bigint): bigint {
-  return (old * (100n + bumpPercent) + 99n) / 100n
-}
-
 /**
  * Fees of the version that replaces `old`. Tip and fee cap rise to the pool's threshold at least, or to the L1's
  * present suggestion. If only the suggested fee cap is above its threshold, the fee cap is computed again from the
  * raised tip. Fees of a blob transaction double.
  */
-export function bumpFees(old: FeeCaps, suggestion: FeeSuggestion): FeeCaps {
-  const { blobFeeCap: oldBlobFeeCap } = old
-  const percent = oldBlobFeeCap === undefined ? PRICE_BUMP_PERCENT : BLOB_PRICE_BUMP_PERCENT
-  const bumped = bumpGasFees(old, suggestion, percent)
-  if (oldBlobFeeCap === undefined) return bumped
-  const blobFeeCap = larger(replacementThreshold(oldBlobFeeCap, percent), suggestion.blobBaseFee ?? 0n)
-  return { ...bumped, blobFeeCap }
-}
-
-function bumpGasFees(old: FeeCaps, suggestion: FeeSuggestion, percent: bigint): FeeCaps {
-  const tipThreshold = replacementThreshold(old.tip, percent)
-  const capThreshold = replacementThreshold(old.feeCap, percent)
-  const suggestedCap = feeCapOf(suggestion)
-  const tipIsEnough = suggestion.tip >= tipThreshold
-  const capIsEnough = suggestedCap >= capThreshold
-  if (tipIsEnough) return { tip: suggestion.tip, feeCap: capIsEnough ? suggestedCap : capThreshold }
-  if (capIsEnough) return { tip: tipThreshold, feeCap: feeCapOf({ ...suggestion, tip: tipThreshold }) }
-  return { tip: tipThreshold, feeCap: capThreshold }
+export function bumpFees({ tip: oldTip, feeCap: oldFeeCap, blobFeeCap }: FeeCaps, suggestion: FeeSuggestion): FeeCaps {
+  const percent = blobFeeCap === undefined ? PRICE_BUMP_PERCENT : BLOB_PRICE_BUMP_PERCENT
+  const threshold = (old: bigint) => (old * (100n + percent) + 99n) / 100n
+  const tip = larger(suggestion.tip, threshold(oldTip))
+  const isCapEnough = feeCapOf(suggestion) >= threshold(oldFeeCap)
+  const feeCap = isCapEnough ? feeCapOf({ ...suggestion, tip }) : threshold(oldFeeCap)
+  if (blobFeeCap === undefined) return { tip, feeCap }
+  return { tip, feeCap, blobFeeCap: larger(threshold(blobFeeCap), suggestion.blobBaseFee ?? 0n) }
 }
 
 /** Throws FeeLimitError if a bumped fee exceeds the operator's limit, a multiple of the L1's suggestion. */
 export function checkFeeLimits(bumped: FeeCaps, suggestion: FeeSuggestion, limits: FeeLimits): void {
   const { feeLimitMultiplier: multiplier, feeLimitThresholdWei: threshold } = limits
-  if (bumped.tip >= threshold && bumped.tip > multiplier * suggestion.tip) {
+  const check = (name: string, fee: bigint, suggested: bigint, hint = ''): void => {
+    if (fee < threshold || fee <= multiplier * suggested) return
     throw new FeeLimitError(
-      `bumped tip cap ${bumped.tip} is over ${multiplier}x multiple of the suggested value ${suggestion.tip}`,
+      `bumped ${name} ${fee} is over ${multiplier}x multiple of the suggested value ${suggested}${hint}`,
     )
   }
-  const capLimit = multiplier * feeCapOf(suggestion)
-  if (bumped.feeCap >= threshold && bumped.feeCap > capLimit) {
-    throw new FeeLimitError(
-      `bumped fee cap ${bumped.feeCap} is over ${multiplier}x multiple of the suggested value ${feeCapOf(suggestion)}`,
-    )
-  }
-  const blobSuggested = blobFeeCapOf(suggestion)
-  const { blobFeeCap = 0n } = bumped
-  if (blobFeeCap >= threshold && blobFeeCap > multiplier * blobSuggested) {
-    throw new FeeLimitError(
-      `bumped blob fee ${blobFeeCap} is over ${multiplier}x multiple of the suggested value ${blobSuggested}: blob fee limit reached`,
-    )
-  }
+  check('tip cap', bumped.tip, suggestion.tip)
+  check('fee cap', bumped.feeCap, feeCapOf(suggestion))
+  check('blob fee', bumped.blobFeeCap ?? 0n, blobFeeCapOf(suggestion), ': blob fee limit reached')
 }
 
 export class FeeLimitError extends DeviumError<'fee-limit'> {
