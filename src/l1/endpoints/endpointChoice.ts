@@ -59,18 +59,21 @@ export function createEndpointChoice(
   }))
   let active = 0
 
-  const isExcluded = (index: number): boolean => endpoints[index]?.isExcluded === true
-  const isAvoided = (index: number): boolean => isExcluded(index) || (endpoints[index]?.avoidUntilMs ?? 0) > clock.now()
+  const at = (index: number): (typeof endpoints)[number] => {
+    const endpoint = endpoints[index]
+    if (endpoint === undefined) throw new RangeError(`no L1 endpoint ${index}`)
+    return endpoint
+  }
+  const isAvoided = (index: number): boolean => at(index).isExcluded || at(index).avoidUntilMs > clock.now()
   const rank = (index: number): number => (index === active ? 0 : isAvoided(index) ? 2 : 1)
   const order = (): number[] =>
     endpoints
       .map((_, index) => index)
-      .filter((index) => !isExcluded(index))
+      .filter((index) => !at(index).isExcluded)
       .sort((a, b) => rank(a) - rank(b) || a - b)
 
   const leave = (index: number, forMs: number, message: string): void => {
-    const endpoint = endpoints[index]
-    if (endpoint === undefined) return
+    const endpoint = at(index)
     endpoint.avoidUntilMs = clock.now() + forMs
     endpoint.healthyChecks = 0
     if (index !== active) return
@@ -80,8 +83,7 @@ export function createEndpointChoice(
     onChange({ kind: 'left', from: index, to: next, why: message })
   }
   const note = (index: number, message: string): void => {
-    const endpoint = endpoints[index]
-    if (endpoint === undefined) return
+    const endpoint = at(index)
     endpoint.healthyChecks = 0
     if (endpoint.problem?.message !== message) endpoint.problem = { message, sinceMs: clock.now() }
   }
@@ -92,16 +94,14 @@ export function createEndpointChoice(
     },
     order,
     worked(index) {
-      const endpoint = endpoints[index]
-      if (endpoint === undefined) return
+      const endpoint = at(index)
       endpoint.failuresInRow = 0
       if (isAvoided(index)) return
       endpoint.problem = undefined
       endpoint.timesLeft = 0
     },
     failed(index, message) {
-      const endpoint = endpoints[index]
-      if (endpoint === undefined) return
+      const endpoint = at(index)
       note(index, message)
       endpoint.failuresInRow += 1
       // Concurrent calls all fail at once, but count as one failure.
@@ -118,19 +118,17 @@ export function createEndpointChoice(
       leave(index, LAG_MS, message)
     },
     exclude(index, message) {
-      const endpoint = endpoints[index]
-      if (endpoint === undefined) return
+      const endpoint = at(index)
       note(index, message)
       endpoint.isExcluded = true
       leave(index, 0, message)
     },
     include(index) {
-      const endpoint = endpoints[index]
-      if (endpoint !== undefined) endpoint.isExcluded = false
+      at(index).isExcluded = false
     },
     foundHealthy(index) {
-      const endpoint = endpoints[index]
-      if (endpoint === undefined || isAvoided(index)) return
+      const endpoint = at(index)
+      if (isAvoided(index)) return
       endpoint.problem = undefined
       endpoint.healthyChecks += 1
       if (index >= active || endpoint.healthyChecks < CHECKS_TO_RETURN) return
