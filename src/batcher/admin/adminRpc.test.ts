@@ -56,7 +56,7 @@ it('lets a second caller join the stop of one that has left', async () => {
   await expect(client.request('admin_stopBatcher', [])).rejects.toThrow('batcher is not running')
 })
 
-it('answers the caller of a stop that a start has cancelled it', async () => {
+it('admin_stopBatcher fails if admin_startBatcher cancels the stop', async () => {
   const { log, client } = await submitterThatDrains()
   const stopped = client.request('admin_stopBatcher', [])
   const rejected = expect(stopped).rejects.toThrow(

@@ -42,7 +42,7 @@ const tx = {
 const openChannel = { id: hash, firstBlock: 5, lastBlock: 8, inputBytes: 9, closesAt: undefined } as const
 const closesAt = { l1Block: 77, reason: 'max channel duration reached' }
 
-describe('why nothing lands', () => {
+describe('explainStatus', () => {
   it.each([
     { change: {}, why: 'all blocks of the rollup node are on L1' },
     {
@@ -121,7 +121,7 @@ describe('why nothing lands', () => {
   })
 })
 
-it('costs are those of the last hour', () => {
+it('CostWindow sums the costs of the last hour', () => {
   const costs = new CostWindow()
   costs.add(0, 100, 1_000_000_000n)
   costs.add(1_800_000, 50, 500_000_000n)

@@ -17,7 +17,7 @@ function withFork(fork: 'delta' | 'ecotone' | 'fjord' | 'granite', at?: number):
   return { ...holocene, forks: { ...Object.fromEntries(before), ...(at === undefined ? {} : { [fork]: at }) } }
 }
 
-describe('settings that the chain does not take', () => {
+describe('createChannelConfig', () => {
   it.each([
     ['ecotone', { dataAvailability: 'blobs' }, { dataAvailability: 'calldata' }, 'cannot use Blobs before Ecotone'],
     [
@@ -27,14 +27,14 @@ describe('settings that the chain does not take', () => {
       'cannot use brotli compression before Fjord',
     ],
     ['delta', { batchType: 'span' }, { batchType: 'singular' }, 'cannot use span batches before Delta'],
-  ] as const)('are refused before %s', (fork, refused, taken, message) => {
+  ] as const)('refuses options that need %s before that fork', (fork, refused, taken, message) => {
     const plain = { dataAvailability: 'calldata', compressionAlgorithm: 'zlib', batchType: 'singular' } as const
     expect(() => configOf({ ...plain, ...refused }, withFork(fork))).toThrow(message)
     expect(() => configOf({ ...plain, ...taken }, withFork(fork))).not.toThrow()
     expect(() => configOf({ ...plain, ...refused })).not.toThrow()
   })
 
-  it('are refused where the safety margin is longer than the channel timeout', () => {
+  it('refuses a safety margin that is longer than the channel timeout', () => {
     const sending = { numConfirmations: 1, targetNumFrames: 1 }
     expect(() => configOf({ ...sending, subSafetyMargin: 51 })).toThrow(
       'channel timeout is less than the safety margin: 50 < 51',
@@ -43,7 +43,7 @@ describe('settings that the chain does not take', () => {
     expect(() => configOf({ ...sending, subSafetyMargin: 50 })).toThrow('frames fit into 0 L1 blocks')
   })
 
-  it('are made to fit: no frame is longer than derivation takes, and channels may end after Granite', () => {
+  it("limits frames to derivation's limit, and uses the channel timeout of a scheduled Granite", () => {
     expect(configOf({ dataAvailability: 'calldata', maxL1TxSizeBytes: 2_000_000 }).maxFrameBytes).toBe(1_000_000 + 23)
     expect(configOf({ dataAvailability: 'calldata', maxL1TxSizeBytes: 120_000 }).maxFrameBytes).toBe(119_999)
     expect(configOf({}, withFork('granite')).channelTimeout).toBe(holocene.channelTimeout)
@@ -51,8 +51,8 @@ describe('settings that the chain does not take', () => {
   })
 })
 
-describe('channels that cannot be on L1 in time', () => {
-  it('are refused at the start with the numbers', () => {
+describe('frames that reach L1 before the channel times out', () => {
+  it('refuses more target frames than can reach L1 in time, and names the numbers', () => {
     const options = { numConfirmations: 39, subSafetyMargin: 10, targetNumFrames: 17 }
     expect(() => configOf(options)).toThrow(
       '--target-num-frames 17 is too large: a channel would time out before its last frame is on L1. At most 16 frames fit into 40 L1 blocks (channel timeout 50 less --sub-safety-margin 10), with --num-confirmations 39 and 16 transactions in flight',

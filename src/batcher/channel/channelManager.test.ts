@@ -24,7 +24,7 @@ import { payloadOf, type TxData } from './txData.ts'
 // Compressing hundreds of channels takes long on a busy machine.
 vi.setConfig({ testTimeout: 300_000 })
 
-describe('input equals output', () => {
+describe('posted data', () => {
   const algorithms = fc.constantFrom(...COMPRESSION_ALGORITHMS)
   const settings = fc.record({
     batchType: fc.constantFrom('singular' as const, 'span' as const),
@@ -36,7 +36,7 @@ describe('input equals output', () => {
     approxComprRatio: fc.constantFrom(0.2, 0.6, 1),
   })
 
-  it('whatever the settings, the derivation codecs read the same blocks, and no frame is too large', async () => {
+  it('decodes to the same blocks with any options, and no transaction is too large', async () => {
     await fc.assert(
       fc.asyncProperty(
         settings,
@@ -68,7 +68,7 @@ describe('input equals output', () => {
     )
   })
 
-  it('keeps the order when several are in flight and some of them fail', async () => {
+  it('decodes to the same blocks when some of several transactions in flight fail', async () => {
     await fc.assert(
       fc.asyncProperty(
         fc.array(fc.boolean(), { minLength: 1, maxLength: 30 }),
@@ -107,7 +107,7 @@ describe('input equals output', () => {
 describe('deadlines', () => {
   const full = (manager: ChannelManager) => manager.channels[0]?.fullReason
 
-  it('the maximal duration counts from the origin of the last channel that was sent', async () => {
+  it('the maximal duration counts from the L1 origin of the last closed channel', async () => {
     const manager = createManager({ maxChannelDuration: 3 })
     manager.clear(10)
     addAll(manager, recorded.slice(0, 2))
@@ -141,7 +141,7 @@ describe('deadlines', () => {
     expect(full(manager)).toBe('channelTimeout')
   })
 
-  it('a channel whose frames are too far apart on L1 is rebuilt, and all later ones', async () => {
+  it('a channel that times out on L1 is rebuilt, and so are all later channels', async () => {
     const log = createLogRecorder()
     const manager = createManager(
       { batchType: 'span', maxL1TxSizeBytes: 700, targetNumFrames: 6 },
@@ -169,7 +169,7 @@ describe('deadlines', () => {
   })
 })
 
-it('chooses between blobs and calldata when a channel is closed, also if its first frames are ready before', async () => {
+it('chooses between blobs and calldata only when the channel is closed', async () => {
   const options = { batchType: 'singular', compressor: 'none', maxL1TxSizeBytes: 1_000, targetNumFrames: 3 } as const
   const calldata = createConfig({ ...options, dataAvailability: 'calldata' })
   const blobs = createConfig({ ...options, dataAvailability: 'blobs' })
@@ -187,7 +187,7 @@ it('chooses between blobs and calldata when a channel is closed, also if its fir
 })
 
 describe('a compressor that fails', () => {
-  it.each(['singular', 'span'] as const)('costs no block and doubles none: %s', async (batchType) => {
+  it.each(['singular', 'span'] as const)('neither loses nor repeats a block: %s', async (batchType) => {
     let faults = 2
     const failing = (out: ChannelOut): ChannelOut =>
       Object.assign(Object.create(out), {
@@ -232,7 +232,7 @@ it('yields to the event loop while a span channel collects blocks', async () => 
 })
 
 describe('holding blocks', () => {
-  it('refuses a block that does not extend the newest', async () => {
+  it('refuses a block that does not extend the newest block', async () => {
     const manager = createManager()
     addAll(manager, recorded.slice(0, 2))
     const [unrelated] = recorded.slice(3)
@@ -240,7 +240,7 @@ describe('holding blocks', () => {
     expect(manager.newestBlock?.hash).toBe(recorded[1]?.hash)
   })
 
-  it('forgets safe blocks and channels', async () => {
+  it('drops safe blocks and channels', async () => {
     const manager = createManager({ batchType: 'span', maxL1TxSizeBytes: 700 })
     addAll(manager, recorded)
     await takeAll(manager)
@@ -259,7 +259,7 @@ describe('holding blocks', () => {
     expect(manager.lastLoaded).toBeUndefined()
   })
 
-  it('reports the cost of a channel that was derived before its confirmations', async () => {
+  it('logs the cost of a channel that was derived before its confirmations', async () => {
     const log = createLogRecorder()
     const manager = createManager({}, { logger: log.logger })
     addAll(manager, recorded.slice(0, 3))
@@ -272,7 +272,7 @@ describe('holding blocks', () => {
     ])
   })
 
-  it('loses no block that joins an open channel while the blocks before it become safe', async () => {
+  it('does not lose a block that enters an open channel while earlier blocks become safe', async () => {
     const manager = createManager()
     addAll(manager, recorded.slice(0, 3))
     await takeTxData(manager, 0, { force: false })
@@ -284,7 +284,7 @@ describe('holding blocks', () => {
     expect(derived.slice(-2)).toEqual(recorded.slice(3, 5).map(essence))
   })
 
-  it('a safe head in the middle of waiting blocks is no harm', async () => {
+  it('keeps waiting blocks above the safe head', async () => {
     const manager = createManager()
     addAll(manager, recorded.slice(0, 5))
     manager.prune(3)

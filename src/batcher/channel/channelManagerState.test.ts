@@ -41,8 +41,8 @@ function figuresOf({ blocks, channels }: ChannelManager) {
   }
 }
 
-describe('the figures of what is held', () => {
-  it('follow each step', async () => {
+describe('figures of the channel manager', () => {
+  it('match the held blocks and channels after each step', async () => {
     const { metrics, added } = recordedMetrics()
     const manager = createManager(SMALL, { metrics })
     const agree = () => expect(manager).toMatchObject(figuresOf(manager))
@@ -81,7 +81,7 @@ describe('the figures of what is held', () => {
     expect(manager.memoryBytes).toBe(0)
   })
 
-  it('are exact for a channel with frames, and estimated for an open one', async () => {
+  it('count the exact bytes of a channel with frames, and an estimate for an open channel', async () => {
     const manager = createManager({ batchType: 'singular' })
     const blocks = sizedBlocks(3, 100)
     addAll(manager, blocks)
@@ -124,8 +124,8 @@ describe('the figures of what is held', () => {
   })
 })
 
-describe('the oldest block that is not saved', () => {
-  it('is the first of the first channel that is not confirmed, or the first that waits', async () => {
+describe('firstUnsaved', () => {
+  it('is the first block of the first unconfirmed channel, or the first block in no channel', async () => {
     const manager = createManager({ batchType: 'singular' })
     const unsaved = () => manager.firstUnsaved?.number
     expect(unsaved()).toBeUndefined()
@@ -149,13 +149,13 @@ describe('the oldest block that is not saved', () => {
   })
 })
 
-describe('a block is refused', () => {
+describe('addBlock refuses a block', () => {
   const [first, second] = sizedBlocks(2, 10)
   if (first === undefined || second === undefined) throw new Error('no blocks')
 
   it.each([
-    ['of another number on the newest', { ...second, number: 3 }],
-    ['of the next number on another', { ...second, parentHash: second.hash }],
+    ['whose number does not follow the newest block', { ...second, number: 3 }],
+    ['whose parent is not the newest block', { ...second, parentHash: second.hash }],
   ])('%s', (_, block) => {
     const manager = createManager()
     addAll(manager, [first])
@@ -166,7 +166,7 @@ describe('a block is refused', () => {
 })
 
 describe('a flush', () => {
-  it('ends with what was held: later blocks wait for a full channel', async () => {
+  it('covers the held blocks only: later blocks wait for a full channel', async () => {
     const manager = createManager({ batchType: 'singular' })
     const blocks = sizedBlocks(4, 100)
     addAll(manager, blocks.slice(0, 2))
@@ -177,7 +177,7 @@ describe('a flush', () => {
     expect(await takeTxData(manager, 0, { force: true })).toBeDefined()
   })
 
-  it('of a chain that was reorganised away says nothing of the next one', async () => {
+  it('is forgotten after a reorg', async () => {
     const manager = createManager({ batchType: 'singular' })
     addAll(manager, sizedBlocks(5, 100))
     manager.flush()
@@ -187,7 +187,7 @@ describe('a flush', () => {
     expect(manager.channels.map((channel) => channel.fullReason)).toEqual([undefined])
   })
 
-  it('of nothing is none', async () => {
+  it('without held blocks has no effect', async () => {
     const manager = createManager({ batchType: 'singular' })
     manager.flush()
     addAll(manager, sizedBlocks(1, 100))
@@ -196,7 +196,7 @@ describe('a flush', () => {
 })
 
 describe('filling', () => {
-  it('builds three channels ahead, and the next when one has left', async () => {
+  it('builds three channels ahead, and another when one is sent', async () => {
     const manager = createManager(SMALL)
     addAll(manager, sizedBlocks(8, 300))
     const closed = () => manager.channels.filter((channel) => channel.isClosed).length
@@ -230,7 +230,7 @@ describe('filling', () => {
     expect(manager.pendingBlockCount).toBe(0)
   })
 
-  it('reports when there is data to send', async () => {
+  it('calls onReady when a channel closes', async () => {
     const manager = createManager(SMALL)
     addAll(manager, sizedBlocks(2, 300))
     let ready = 0
@@ -240,12 +240,12 @@ describe('filling', () => {
   })
 })
 
-describe('channels that are dropped', () => {
+describe('dropped channels', () => {
   it.each<[string, (manager: ChannelManager) => void]>([
-    ['with their chain', (manager) => manager.clear(0)],
-    ['for being sent anew', (manager) => manager.requeue()],
-    ['for being safe', (manager) => manager.prune(3)],
-  ])('free what is native: %s', async (_, drop) => {
+    ['after a reorg', (manager) => manager.clear(0)],
+    ['to be built again', (manager) => manager.requeue()],
+    ['because they are safe', (manager) => manager.prune(3)],
+  ])('free native memory: %s', async (_, drop) => {
     let destroyed = 0
     const counted = (out: ChannelOut): ChannelOut =>
       Object.assign(Object.create(out), {
@@ -263,7 +263,7 @@ describe('channels that are dropped', () => {
     expect(destroyed).toBe(1)
   })
 
-  it('hear nothing more of their transactions', async () => {
+  it('ignore the outcome of their transactions', async () => {
     const { metrics, stages } = recordedMetrics()
     const manager = createManager({ batchType: 'singular' }, { metrics })
     addAll(manager, sizedBlocks(1, 100))
@@ -275,7 +275,7 @@ describe('channels that are dropped', () => {
   })
 })
 
-describe('options that contradict the chain or each other', () => {
+describe('options at their limits', () => {
   it.each([
     ['a transaction without room for data', { maxL1TxSizeBytes: 24 }, 'is too small'],
     ['a margin above the channel timeout', { subSafetyMargin: 51 }, 'less than the safety margin'],
@@ -284,7 +284,7 @@ describe('options that contradict the chain or each other', () => {
     expect(() => createManager(options)).toThrow(message)
   })
 
-  it('are taken up to there', () => {
+  it('are accepted at the limit', () => {
     expect(() => createManager({ maxL1TxSizeBytes: 25, targetNumFrames: 1 })).not.toThrow()
   })
 })

@@ -48,7 +48,7 @@ describe('channel size', () => {
       expect(channel.outputBytes <= target || channel.blocks.length === 1).toBe(true)
   })
 
-  it('gives frames away before the channel is closed once there is enough for one', async () => {
+  it('returns frames of an open channel once there is enough data for a frame', async () => {
     const manager = createManager({ compressor: 'none', maxL1TxSizeBytes: 1_000, targetNumFrames: 6 })
     addAll(manager, sizedBlocks(1, 2_500))
     const first = await takeTxData(manager, 0, { force: false })
@@ -60,7 +60,7 @@ describe('channel size', () => {
   })
 })
 
-it('a channel that has more frames than can be confirmed before it times out is warned of, with the numbers', async () => {
+it('warns of a channel with more frames than can be confirmed before it times out, and names the numbers', async () => {
   const log = createLogRecorder()
   // Each transaction waits for a whole channel timeout: only those sent together are in time.
   const manager = createManager({ numConfirmations: 50, maxL1TxSizeBytes: 150 }, { logger: log.logger })
@@ -83,7 +83,7 @@ it('a channel that has more frames than can be confirmed before it times out is 
 describe('blobs', () => {
   const blobOptions = { dataAvailability: 'blobs', targetNumFrames: 4 } as const
 
-  it('of one channel leave in one transaction, up to six', async () => {
+  it('of one channel share one transaction, up to six', async () => {
     const manager = createManager(blobOptions)
     addAll(manager, sizedBlocks(20, 30_000))
     const taken = await takeAll(manager)
@@ -101,7 +101,7 @@ describe('blobs', () => {
     expect(blobs.map((blob) => decodeBlob(blob).length).slice(0, 3)).toEqual([130_044, 130_044, 130_044])
   })
 
-  it('of a channel larger than a transaction leave in order, and come again after a failure', async () => {
+  it('of a channel larger than a transaction are sent in order, and again after a failure', async () => {
     const manager = createManager(blobOptions)
     addAll(manager, sizedBlocks(1, 900_000))
     const numbers = async () => (await takeTxData(manager, 0, { force: true }))?.frames.map(({ number }) => number)

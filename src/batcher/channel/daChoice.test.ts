@@ -25,25 +25,25 @@ function createChoice(answer: () => Promise<FeeSuggestion>) {
 
 describe('costs', () => {
   const prices = { baseFee: 9n, tip: 1n, blobBaseFee: 2n }
-  it('are those of EIP-7623 for calldata, a transaction for each frame', () => {
+  it('of calldata follow EIP-7623, with one transaction for each frame', () => {
     expect(calldataCost(1_000, 119_999, prices)).toBe((21_000n + 40_000n) * 10n)
     expect(calldataCost(240_000, 119_999, prices)).toBe((3n * 21_000n + 9_600_000n) * 10n)
   })
-  it('are those of Glamsterdam where the L1 has come to it', () => {
+  it("follow Glamsterdam's gas prices if the L1 head is a Glamsterdam block", () => {
     expect(calldataCost(1_000, 119_999, { ...prices, isGlamsterdam: true })).toBe((15_000n + 64_000n) * 10n)
     expect(blobCost(1, { ...prices, isGlamsterdam: true })).toBe(131_072n * 2n + 150_000n)
   })
-  it('are whole blobs, six in a transaction', () => {
+  it('of blobs count whole blobs, six in a transaction', () => {
     expect(blobCost(1, prices)).toBe(131_072n * 2n + 210_000n)
     expect(blobCost(130_044, prices)).toBe(2n * 131_072n * 2n + 210_000n)
     expect(blobCost(7 * 130_043, prices)).toBe(7n * 131_072n * 2n + 2n * 210_000n)
   })
 })
 
-describe('the choice', () => {
+describe('CheapestChoice', () => {
   const never = new AbortController().signal
 
-  it('is blobs while no prices are known, and stays while none can be had', async () => {
+  it('is blobs until prices are known, and stays while requests for prices fail', async () => {
     let fail = true
     const { choice, clock } = createChoice(async () => {
       if (fail) throw new Error('the L1 is away')
@@ -60,7 +60,7 @@ describe('the choice', () => {
     expect(choice.configFor(1_000).useBlobs).toBe(false)
   })
 
-  it('changes when the other kind costs a tenth less, by the size of the channel', async () => {
+  it('changes if the other kind costs at most 90 % for the size of the channel', async () => {
     const prices: FeeSuggestion = { baseFee: 9n * GWEI, tip: 0n, blobBaseFee: 0n }
     const { choice, clock } = createChoice(async () => prices)
     const bytes = 100_000

@@ -121,7 +121,7 @@ describe('span channels', () => {
     // Deflate splits long runs of zeros into blocks in ways that are hard to predict.
     { id: 'blocks that compress well', count: 1_500, shape: { noise: 20, zeros: 5_000 }, over: 1.05, rounds: 2.2 },
   ])(
-    'are hardly ever compressed twice, are as short as all at once, and are full: $id',
+    'are full, seldom compressed twice, and about as short as when compressed at once: $id',
     async ({ count, shape, over, rounds }) => {
       const blocks =
         shape === undefined
@@ -150,7 +150,7 @@ describe('span channels', () => {
   )
 
   it.each(['zlib', 'brotli-9'] as const)(
-    'take each block that fits, and none more: %s',
+    'take every block that fits: %s',
     async (compressionAlgorithm) => {
       // One to 3,800 bytes, so that the last block matters.
       const blocks = blocksOf(
@@ -169,7 +169,7 @@ describe('span channels', () => {
     },
   )
 
-  it('give blocks back that were taken on an estimate that proved wrong', async () => {
+  it('return blocks that were accepted by a wrong estimate', async () => {
     const shapes = Array.from({ length: 1_500 }, (_, index) =>
       index < 1_000 ? { noise: 0, zeros: 300 } : { noise: 3_000, zeros: 0 },
     )
@@ -180,7 +180,7 @@ describe('span channels', () => {
     expect(await blocksOfChannel(data, rollupConfig)).toHaveLength(count)
   })
 
-  it('give such blocks back when they are closed too', async () => {
+  it('return such blocks also when they are closed', async () => {
     const shapes = Array.from({ length: 60 }, () => ({ noise: 3_000, zeros: 0 }))
     const { count, given, data, target } = await fill(blocksOf(shapes), {}, { ratio: 0.01, quickRatio: undefined })
     expect(given).toBe(0)
@@ -190,7 +190,7 @@ describe('span channels', () => {
     expect(await blocksOfChannel(data, rollupConfig)).toHaveLength(count)
   })
 
-  it('never exceed their target, and lose no block, whatever the input and whenever they are closed', async () => {
+  it('neither exceed their target nor lose a block, with any input', async () => {
     const shape = fc.constantFrom(
       { noise: 0, zeros: 0 },
       { noise: 0, zeros: 4_000 },

@@ -37,7 +37,7 @@ function setUp() {
   return { clock, l1, heads, wait }
 }
 
-describe('the next head', () => {
+describe('a new head', () => {
   it('is reported to all waiting callers', async () => {
     const { clock, l1, heads, wait } = setUp()
     await heads.read(never)
@@ -51,7 +51,7 @@ describe('the next head', () => {
     expect(heads.latest?.number).toBe(1)
   })
 
-  it('is not missed by a caller that read the L1 before it came', async () => {
+  it('is not missed by a caller that used the L1 before the head arrived', async () => {
     const { l1, heads } = setUp()
     await heads.read(never)
     const { version } = heads
@@ -60,7 +60,7 @@ describe('the next head', () => {
     await heads.changed(version, 60_000, never)
   })
 
-  it('may be another block of the same number', async () => {
+  it('is also another block of the same number', async () => {
     const { clock, l1, heads, wait } = setUp()
     await heads.read(never)
     const { state, waited } = wait(heads.version)
@@ -71,7 +71,7 @@ describe('the next head', () => {
     expect(state.isOver).toBe(true)
   })
 
-  it('is reported again when the L1 answers after an outage', async () => {
+  it('is also reported when the L1 answers after an outage', async () => {
     const { clock, l1, heads, wait } = setUp()
     await heads.read(never)
     l1.isPruned = true

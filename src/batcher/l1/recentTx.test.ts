@@ -25,7 +25,7 @@ describe('findRecentTxBlock', () => {
     expect(await findRecentTxBlock(l1Of(nonces), '0x00', depth, signal)).toBe(expected)
   })
 
-  it('searches again when a reorg shows in the middle of it', async () => {
+  it('searches again if the L1 reorganises during the search', async () => {
     const stable = l1Of([0, 0, 0, 2, 2, 2])
     let probes = 0
     const l1 = {

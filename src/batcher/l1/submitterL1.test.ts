@@ -72,8 +72,8 @@ const answers = (proxy: RpcProxy, method: string, change: (result: unknown) => u
   proxy.change = (called, result) => (called === method ? change(result) : result)
 }
 
-describe('several addresses of the L1', () => {
-  it('replace a failed one until it is healthy again', async () => {
+describe('several L1 endpoints', () => {
+  it('replace a failed endpoint until it is healthy again', async () => {
     const { first, second, log, registry, active, becomesActive, run, l1 } = await setUp()
     expect(await l1.nonceAt(account, 'latest')).toBe(3)
     expect(second.calls).toEqual([])
@@ -90,7 +90,7 @@ describe('several addresses of the L1', () => {
     await becomesActive(first)
   })
 
-  it('fail together with the error of the first', async () => {
+  it("fail with the first endpoint's error if all fail", async () => {
     const { first, second, l1 } = await setUp()
     first.fault = second.fault = 'down'
     await expect(l1.balance(account)).rejects.toMatchObject({
@@ -99,7 +99,7 @@ describe('several addresses of the L1', () => {
     })
   })
 
-  it('get no request that another refused: an error is an answer', async () => {
+  it('do not repeat a request that an endpoint answered with an error', async () => {
     const { second, active, first, l1 } = await setUp()
     for (let i = 0; i < 3; i++)
       await expect(l1.sendRawTransaction(Uint8Array.of(1))).rejects.toMatchObject({ code: 'json-rpc' })
@@ -107,7 +107,7 @@ describe('several addresses of the L1', () => {
     expect(active()).toBe(first.url)
   })
 
-  it('get no request that was aborted', async () => {
+  it('do not repeat an aborted request', async () => {
     const { first, second, l1 } = await setUp()
     first.fault = 'hangs'
     const controller = new AbortController()
@@ -122,7 +122,7 @@ describe('several addresses of the L1', () => {
     ['eth_getTransactionCount', null, /nonce: expected a hex quantity, got null/],
     ['eth_blockNumber', 3, /eth_blockNumber: expected a hex quantity, got 3/],
     ['eth_getTransactionReceipt', { blockNumber: '0x1' }, /receipt.transactionHash: missing/],
-  ] as const)('take over at once where an answer to %s cannot be read', async (method, answer, problem) => {
+  ] as const)('are used at once if an answer to %s cannot be read', async (method, answer, problem) => {
     const { first, second, endpoints, active, l1 } = await setUp()
     const { transactions } = (await rpc.request('eth_getBlockByNumber', ['0x2', false])) as { transactions: Hex[] }
     answers(first, method, () => answer)
@@ -133,7 +133,7 @@ describe('several addresses of the L1', () => {
     expect(endpoints.states()[0]?.problem?.message).toMatch(problem)
   })
 
-  it('take over at once from one whose head does not fit its hash', async () => {
+  it('are used at once if a head is malformed', async () => {
     const { first, second, clock, active, run } = await setUp()
     answers(first, 'eth_getBlockByNumber', (block) => ({ ...(block as object), stateRoot: `0x${'11'.repeat(32)}` }))
     run()
@@ -141,7 +141,7 @@ describe('several addresses of the L1', () => {
     await expect.poll(active).toBe(second.url)
   })
 
-  it('get the request for a block that one does not know, which counts as no failure', async () => {
+  it('are asked for a block that an endpoint does not know, which is no failure', async () => {
     const { first, active, endpoints, l1 } = await setUp()
     answers(first, 'eth_getBlockByNumber', () => null)
     expect(await l1.transactionsOf(account, 2)).toMatchObject([{ nonce: 1, to: account }])
@@ -150,7 +150,7 @@ describe('several addresses of the L1', () => {
     await expect(l1.transactionsOf(account, 99)).rejects.toMatchObject({ code: 'l1-not-found' })
   })
 
-  it('give the nonce in place of one that lags behind', async () => {
+  it('answer for the nonce in place of an endpoint that lags', async () => {
     const { first, second, clock, endpoints, active, run, l1 } = await setUp()
     const genesis = await rpc.request('eth_getBlockByNumber', ['0x0', false])
     await rpc.request('evm_increaseTime', [100])

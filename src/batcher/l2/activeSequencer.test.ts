@@ -46,7 +46,7 @@ describe('several sequencers', () => {
     }
   }
 
-  it('are followed to the one that makes blocks, rollup node and execution client together', async () => {
+  it('are asked for the active one, and rollup node and execution client change together', async () => {
     const { active, calls, clock, sequencer } = setUp()
     expect(await sequencer.rollup.request('optimism_syncStatus', [])).toBe('a')
     active.set('a', away())
@@ -60,7 +60,7 @@ describe('several sequencers', () => {
     )
   })
 
-  it('none of which is active are named', async () => {
+  it('are all named in the error if none is active', async () => {
     const { active, sequencer } = setUp()
     active.set('a', false)
     await expect(sequencer.l2.request('eth_blockNumber', [])).rejects.toThrow(

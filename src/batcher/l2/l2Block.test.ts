@@ -9,7 +9,7 @@ import { batcherBlockFromJson, batchTransaction } from './l2Block.ts'
 const chains = (['granite-singular-zlib-calldata', 'holocene-span-brotli-calldata'] as const).map(loadRecordedChain)
 
 describe('batchTransaction', () => {
-  it('gives the bytes that the execution client holds, for every transaction of the recorded chains', () => {
+  it('encodes every transaction of the recorded chains as the execution client does', () => {
     let count = 0
     for (const { blocks, rawTransactions } of chains) {
       blocks.forEach((block, number) => {
@@ -76,7 +76,7 @@ describe('batchTransaction', () => {
     expect(toHex(batchTransaction(json))).toBe(raw)
   })
 
-  it('takes the input of a post-exec transaction, whose JSON has next to nothing else', () => {
+  it('takes the input of a post-exec transaction', () => {
     const raw = encodePostExecTx({ version: 1, blockNumber: 4, refunds: [{ index: 1, gasRefund: 2000n }] })
     const json = { type: '0x7d', hash: keccak256(raw), input: toHex(raw.subarray(1)) }
     expect(toHex(batchTransaction(json))).toBe(toHex(raw))

@@ -50,8 +50,8 @@ async function numbersOf(source: ReturnType<typeof createL2Source>, start: numbe
 
 const range = (start: number, end: number) => Array.from({ length: end + 1 - start }, (_, index) => start + index)
 
-describe('a backlog', () => {
-  it('comes in order and in few requests, none of which is for more than is small in memory', async () => {
+describe('L2Source.blocks', () => {
+  it('loads blocks in order with few requests, each limited in memory', async () => {
     const { source, requests } = await serve()
     expect(await numbersOf(source, 3, 402)).toEqual(range(3, 402))
     expect(requests.slice(0, 3)).toEqual([1, 4, 16])
@@ -61,18 +61,18 @@ describe('a backlog', () => {
     expect(requests.length).toBeLessThan(25)
   })
 
-  it('comes from a node that takes no batches, too', async () => {
+  it('sends single requests to a node that refuses batches', async () => {
     const { source, requests } = await serve({ maxBatchSize: 1 })
     expect(await numbersOf(source, 1, 40)).toEqual(range(1, 40))
     expect(requests.filter((calls) => calls > 1)).toEqual([4])
   })
 
-  it('comes from a node whose answer would be too long', async () => {
+  it('continues after a node has answered only the first calls of a batch', async () => {
     const { source } = await serve({ tooLarge: new Set([8, 9, 21]) })
     expect(await numbersOf(source, 1, 100)).toEqual(range(1, 100))
   })
 
-  it('fails with the number of a block that is not there', async () => {
+  it('names the number of a missing block in the error', async () => {
     const { source } = await serve({ length: 30 })
     await expect(numbersOf(source, 1, 100)).rejects.toMatchObject({ code: 'l2-block-missing', message: /block 30 / })
   })

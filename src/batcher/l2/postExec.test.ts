@@ -52,7 +52,7 @@ async function load(blocks: ReturnType<typeof blocksWith>): Promise<BatcherBlock
 }
 
 describe.each(['singular', 'span'] as const)('post-exec transactions in %s batches', (batchType) => {
-  it('are loaded from the L2 and derived again, behind the other transactions of their block', async () => {
+  it('are loaded and derived again as the last transactions of their block', async () => {
     const blocks = blocksWith(3)
     const loaded = await load(blocks)
     expect(loaded.map(({ transactions }) => toHex(transactions.at(-1) ?? new Uint8Array(0)))).toEqual(

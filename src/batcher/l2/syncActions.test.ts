@@ -147,7 +147,7 @@ describe('computeSyncActions', () => {
     expect(computeSyncActions(now, status(0, 0, 99), undefined, held, channels)).toEqual(expected)
   })
 
-  it('waits when the node went back on L1', () => {
+  it("is out of sync when the node's current L1 block went back", () => {
     expect(computeSyncActions(status(9, 12, 98), status(9, 12, 99), undefined, [], [])).toEqual({
       kind: 'outOfSync',
       reason: 'sequencer currentL1 reversed',
@@ -165,7 +165,7 @@ describe('a safe head that went back', () => {
     expect(computeSyncActions(low, before, status(3, 12, 100), blocks(10, 12), [])).toEqual(doubt)
   })
 
-  it('is accepted once the node has advanced, or does not change any more', () => {
+  it('is accepted once the node has advanced or repeats its answer', () => {
     expect(computeSyncActions(status(4, 12, 101), before, low, blocks(10, 12), []).kind).toBe('startAfresh')
     expect(computeSyncActions(low, before, low, blocks(10, 12), []).kind).toBe('startAfresh')
   })
@@ -175,12 +175,12 @@ describe('parseSyncStatus', () => {
   const ref = (number: number) => ({ hash: hashOf(number + 1), number, l1origin: { hash: hashOf(7), number: 3 } })
   const json = { head_l1: ref(9), current_l1: ref(8), unsafe_l2: ref(6), safe_l2: ref(4) }
 
-  it('takes the locally derived safe head, or the only one there is', () => {
+  it('takes local_safe_l2, or safe_l2 if there is no local_safe_l2', () => {
     expect(parseSyncStatus(json)?.safeL2).toEqual({ hash: hashOf(5), number: 4, l1OriginNumber: 3 })
     expect(parseSyncStatus({ ...json, local_safe_l2: ref(5) })?.safeL2.number).toBe(5)
   })
 
-  it('takes the safe head when the locally derived one is still empty, as nodes of 2024 say until their first block', () => {
+  it('takes safe_l2 if local_safe_l2 is empty', () => {
     const empty = { hash: hashOf(0), number: 0, l1origin: { hash: hashOf(0), number: 0 } }
     expect(parseSyncStatus({ ...json, local_safe_l2: empty })?.safeL2).toMatchObject({ number: 4, l1OriginNumber: 3 })
   })

@@ -92,7 +92,7 @@ describe('posting', () => {
     expect(setup.log.lines.filter(({ lvl }) => lvl === 'warn' || lvl === 'error')).toEqual([])
   })
 
-  it('puts a backlog into one channel, not into one for each handful of blocks loaded', async () => {
+  it('puts a backlog into one channel, although it is loaded in several requests', async () => {
     const setup = await submitterInTest('granite-singular-zlib-calldata')
     const { node, log } = setup
     node.unsafe = 24
@@ -101,7 +101,7 @@ describe('posting', () => {
     expect(log.of('Channel closed').map(({ oldest_l2, latest_l2 }) => [oldest_l2, latest_l2])).toEqual([[1, 24]])
   })
 
-  it('lets the next channel take blocks for as long as the one before must be confirmed', async () => {
+  it('keeps the next channel open until the previous channel is confirmed', async () => {
     const setup = await submitterInTest('granite-singular-zlib-calldata')
     const { node, log } = setup
     node.unsafe = 2
@@ -138,7 +138,7 @@ describe('posting', () => {
     )
   })
 
-  it('posts again what the rollup node did not derive from a complete channel', async () => {
+  it('posts blocks again that the rollup node did not derive from a complete channel', async () => {
     const setup = await submitterInTest('granite-singular-zlib-calldata')
     const { node, l1, sender, chain, log } = setup
     node.unsafe = 3
@@ -175,7 +175,7 @@ describe('posting', () => {
     )
   })
 
-  it('lets blocks of an abandoned chain that are on their way not come back', async () => {
+  it('replaces unmined transactions of an abandoned chain by empty ones', async () => {
     const setup = await submitterInTest('granite-singular-zlib-calldata')
     const { node, l1, sender, chain, log } = setup
     await l1.request('evm_setAutomine', [false])
@@ -195,7 +195,7 @@ describe('posting', () => {
     )
   })
 
-  it('posts nothing of an execution client that follows another chain than the rollup node', async () => {
+  it('posts no blocks of an execution client that follows another chain than the rollup node', async () => {
     const setup = await submitterInTest('granite-singular-zlib-calldata')
     const { node, l1, sender, chain, log } = setup
     node.unsafe = 2
@@ -208,7 +208,7 @@ describe('posting', () => {
     await node.derives(2)
   })
 
-  it('carries on when blocks cannot be had for a while', async () => {
+  it('continues after requests for blocks have failed', async () => {
     const setup = await submitterInTest('granite-singular-zlib-calldata')
     const { node, log } = setup
     node.unsafe = 3
@@ -221,7 +221,7 @@ describe('posting', () => {
   })
 })
 
-it('begins after the genesis block with a node that reports zeros until it has derived a block', async () => {
+it('starts after the genesis block if the node reports an empty local_safe_l2', async () => {
   const setup = await submitterInTest('granite-singular-zlib-calldata')
   setup.node.emptyLocalSafe = true
   setup.node.unsafe = 3
@@ -229,7 +229,7 @@ it('begins after the genesis block with a node that reports zeros until it has d
   await setup.node.derives(3)
 })
 
-it('sends a channel of many frames in time although every transaction waits for many confirmations', async () => {
+it('sends a channel of many frames before it times out, although each transaction needs many confirmations', async () => {
   const setup = await submitterInTest('holocene-span-brotli-calldata')
   const { node, log } = setup
   node.unsafe = 6
@@ -250,7 +250,7 @@ it('sends a channel of many frames in time although every transaction waits for 
   expect(log.of('Channel closed').map(({ num_frames }) => Number(num_frames) > 5)).toContain(true)
 })
 
-it('throttles the builder of the blocks while too much of them waits', async () => {
+it('throttles the block builder while too much data is unsafe', async () => {
   const setup = await submitterInTest('granite-singular-zlib-calldata')
   const { node, l1 } = setup
   await l1.request('evm_setAutomine', [false])
@@ -266,8 +266,8 @@ it('throttles the builder of the blocks while too much of them waits', async () 
   await until(() => node.maxDaSizes.at(-1)?.join() === '0,130000')
 })
 
-describe('L1 out of reach', () => {
-  it('carries on by itself, in order and without a gap', async () => {
+describe('an unreachable L1', () => {
+  it('causes no gap and no change of order', async () => {
     const setup = await submitterInTest('granite-singular-zlib-calldata')
     const { node, log, l1, sender, chain } = setup
     await l1.request('evm_setAutomine', [false])
@@ -285,7 +285,7 @@ describe('L1 out of reach', () => {
     expect(withoutOrigin(posted)).toEqual(expectedBlocks(chain, 1, 9))
   })
 
-  it('starts to post once L1 can be reached', async () => {
+  it('delays posting until the L1 is reachable', async () => {
     const setup = await submitterInTest('granite-singular-zlib-calldata')
     const { node, log } = setup
     node.unsafe = 3
@@ -301,9 +301,9 @@ describe('L1 out of reach', () => {
   })
 })
 
-describe('L1 reorg', () => {
+describe('an L1 reorg', () => {
   it.each([1, 3])(
-    'posts again what an L1 that dropped its transactions has lost, %i at a time',
+    'that drops transactions has their data posted again, with %i in flight',
     async (maxPendingTx) => {
       const setup = await submitterInTest('granite-singular-zlib-calldata')
       const { node, l1, sender, chain } = setup

@@ -4,11 +4,11 @@ import { readPostedBlocks } from '../testUtils/l1Batches.ts'
 import { expectedBlocks } from '../testUtils/recordedChain.ts'
 import { submitterInTest } from '../testUtils/submitterInTest.ts'
 
-describe('rollup node out of reach', () => {
+describe('a submitter and its rollup node', () => {
   it.each([
     { fault: 'hang', networkTimeoutMs: 300, text: /^sync status request timed out/ },
     { fault: 'error', networkTimeoutMs: 60_000, text: /^sync status request failed: the engine is not reachable/ },
-  ] as const)('warns and carries on by itself: $fault', async ({ fault, networkTimeoutMs, text }) => {
+  ] as const)('warns while the node does not answer, and continues afterwards: $fault', async ({ fault, networkTimeoutMs, text }) => {
     const setup = await submitterInTest('granite-singular-zlib-calldata')
     const { node, log } = setup
     node.unsafe = 3
@@ -21,7 +21,7 @@ describe('rollup node out of reach', () => {
     await node.derives(3)
   })
 
-  it('says the same thing only once in a while', async () => {
+  it('logs the same warning at most once in ten seconds', async () => {
     const setup = await submitterInTest('granite-singular-zlib-calldata')
     const { node, log } = setup
     node.syncStatusFault = 'error'
@@ -30,7 +30,7 @@ describe('rollup node out of reach', () => {
     expect(log.of('Error calculating L2 block range').filter(({ lvl }) => lvl === 'warn')).toHaveLength(1)
   })
 
-  it('does nothing while the node derives L1 blocks again that it had passed', async () => {
+  it('loads nothing while the node derives earlier L1 blocks again', async () => {
     const setup = await submitterInTest('granite-singular-zlib-calldata')
     const { node, log } = setup
     node.unsafe = 3
@@ -62,7 +62,7 @@ describe('rollup node out of reach', () => {
     { id: 'to the L1 head', waitNodeSync: true },
     { id: 'to our last transaction', waitNodeSync: true, checkRecentTxsDepth: 20 },
     { id: 'unless told otherwise', waitNodeSync: false },
-  ])('posts nothing twice when it starts before the node has derived what is on L1: $id', async (options) => {
+  ])('posts no block twice if it starts before the node has derived the posted blocks: $id', async (options) => {
     const setup = await submitterInTest('granite-singular-zlib-calldata')
     const { node, l1, sender, chain } = setup
     node.unsafe = 10
@@ -94,7 +94,7 @@ describe('rollup node out of reach', () => {
     )
   })
 
-  it('posts nothing twice when the node is started again and has a low safe head for a while', async () => {
+  it('posts no block twice while a restarted node reports a low safe head', async () => {
     const setup = await submitterInTest('granite-singular-zlib-calldata')
     const { node, l1, sender, chain } = setup
     node.unsafe = 10
@@ -113,7 +113,7 @@ describe('rollup node out of reach', () => {
     expect(posted).toHaveLength(12)
   })
 
-  it("waits for what a program that has ended left in the L1's pool", async () => {
+  it("waits for transactions of an earlier run in the L1's pool", async () => {
     const setup = await submitterInTest('granite-singular-zlib-calldata')
     const { node, l1, sender, chain, log } = setup
     await l1.request('evm_setAutomine', [false])
@@ -131,7 +131,7 @@ describe('rollup node out of reach', () => {
     expect(await readPostedBlocks(l1, chain.config, sender)).toHaveLength(6)
   })
 
-  it('is fatal when L1 is another chain than the rollup node says', async () => {
+  it('ends with an error if L1 is another chain than in the rollup config', async () => {
     const setup = await submitterInTest('granite-singular-zlib-calldata')
     setup.chain.rollup.l1_chain_id = 1
     setup.create().start()

@@ -5,7 +5,7 @@ import { submitterInTest } from '../testUtils/submitterInTest.ts'
 import { BatcherStateError } from './batchSubmitter.ts'
 
 describe('stop and start', () => {
-  it('saves what is held to L1 before it stops, and starts again', async () => {
+  it('saves the held blocks to L1 before it stops, and can be started again', async () => {
     const setup = await submitterInTest('granite-singular-zlib-calldata')
     const { node, log, l1, sender, chain } = setup
     node.unsafe = 7
@@ -38,7 +38,7 @@ describe('stop and start', () => {
     expect(await node.safeNumber()).toBe(9)
   })
 
-  it('refuses to start what runs and to stop what does not', async () => {
+  it('refuses a start while it runs, and a stop or flush while it is stopped', async () => {
     const setup = await submitterInTest('granite-singular-zlib-calldata')
     const submitter = setup.create()
     expect(() => submitter.stop()).toThrow('batcher is not running')
@@ -63,7 +63,7 @@ describe('stop and start', () => {
     expect(submitter.isRunning).toBe(false)
   })
 
-  it('posts after the next start what a stop that failed has left', async () => {
+  it('posts the blocks that a failed stop has left after the next start', async () => {
     const setup = await submitterInTest('granite-singular-zlib-calldata')
     const { node, log, l1 } = setup
     await l1.request('evm_setAutomine', [false])
@@ -89,7 +89,7 @@ describe('stop and start', () => {
     expect(log.of('Batch Submitter stopped')).toHaveLength(1)
   })
 
-  it('continues when it is started while it stops', async () => {
+  it('continues if it is started during a stop', async () => {
     const setup = await submitterInTest('granite-singular-zlib-calldata')
     const { node, log, l1 } = setup
     await l1.request('evm_setAutomine', [false])
@@ -117,7 +117,7 @@ describe('stop and start', () => {
     expect(log.lines.filter(({ lvl }) => lvl === 'warn')).toEqual([])
   })
 
-  it('starts afresh when it is started while a stop fails', async () => {
+  it('starts a new run if it is started while a stop fails', async () => {
     const setup = await submitterInTest('granite-singular-zlib-calldata')
     const { node, log } = setup
     node.syncStatusFault = 'error'
@@ -134,7 +134,7 @@ describe('stop and start', () => {
     expect(log.of('Batch Submitter stopped')).toEqual([])
   })
 
-  it('ends with the program while it saves, without the line that says that all is saved', async () => {
+  it('ends a stop at the end of the program, without logging that all is saved', async () => {
     const setup = await submitterInTest('granite-singular-zlib-calldata')
     const { node, log, l1 } = setup
     await l1.request('evm_setAutomine', [false])
@@ -174,7 +174,7 @@ describe('stop and start', () => {
     expect(submitter.status.lastHour).toEqual(lastHour)
   })
 
-  it('neither drains at the end of the program nor waits for what is on its way, which the next start finds', async () => {
+  it('does not wait for transactions at the end of the program, and the next start finds them', async () => {
     const setup = await submitterInTest('granite-singular-zlib-calldata')
     const { node, log, l1, sender, chain } = setup
     await l1.request('evm_setAutomine', [false])

@@ -31,8 +31,8 @@ describe('posting in blobs', () => {
   })
 })
 
-describe('posting wherever it costs less', () => {
-  it('takes blobs while they are cheap, calldata when they are dear, and blobs again', async () => {
+describe('--data-availability-type auto', () => {
+  it('posts in blobs while blobs are cheap, in calldata while they are expensive, and in blobs again', async () => {
     const setup = await submitterInTest('holocene-span-brotli-calldata', { hardfork: 'prague' })
     const { node, l1, sender, chain, log } = setup
     const post = async (unsafe: number) => {

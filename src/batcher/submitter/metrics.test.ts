@@ -19,7 +19,7 @@ it('counts how full the last blob of each transaction is', async () => {
   expect(text).toContain('op_batcher_default_batcher_tx_total{stage="submitted"} 3')
 })
 
-it('shows the throttle controller in use, and none that was before', async () => {
+it('shows only the throttle controller in use', async () => {
   const limits = { intensity: 0.5, maxTxBytes: 1, maxBlockBytes: 2 }
   const text = await textAfter((metrics) => {
     metrics.throttle('linear', limits, 1.5)

@@ -18,7 +18,7 @@ const chain = loadRecordedChain('holocene-span-brotli-calldata')
 const recorded = await batcherBlocks(chain)
 const head = { number: 0, hash: ZERO_HASH, timestamp: 0, parentHash: ZERO_HASH }
 
-it.each(['singular', 'span'] as const)('the next channels are built while one is being sent: %s', async (batchType) => {
+it.each(['singular', 'span'] as const)('builds the next channels while a channel is being sent: %s', async (batchType) => {
   const now = chain.config.genesis.l2Time + 100
   const config = createChannelConfig({ ...TEST_BATCHER_OPTIONS, batchType, maxL1TxSizeBytes: 3_000 }, chain.config, now)
   const manager = new ChannelManager(
@@ -57,7 +57,7 @@ it.each(['singular', 'span'] as const)('the next channels are built while one is
   await running
 })
 
-it('blocks are taken and dropped while a channel is being compressed', async () => {
+it('accepts and drops blocks while a channel is being compressed', async () => {
   const now = chain.config.genesis.l2Time + 100
   const config = createChannelConfig({ ...TEST_BATCHER_OPTIONS, batchType: 'span' }, chain.config, now)
   const compressing = Promise.withResolvers<void>()

@@ -12,7 +12,7 @@ import { Throttler } from './throttler.ts'
 
 const options: ThrottleOptions = { ...DEFAULT_THROTTLE, lowerThreshold: 1_000, upperThreshold: 3_000 }
 
-describe('the limits', () => {
+describe('throttle limits', () => {
   it.each([
     { type: 'step', load: 1_000, intensity: 0, tx: 0, block: 130_000 },
     { type: 'step', load: 1_001, intensity: 1, tx: 150, block: 2_000 },
@@ -27,12 +27,12 @@ describe('the limits', () => {
     })
   })
 
-  it('are none where the lower limit is 0', () => {
+  it('are off if the lower limit is 0', () => {
     const controller = new ThrottleController({ ...options, type: 'step', txSizeLowerLimit: 0 })
     expect(controller.limits(5_000, 0)).toMatchObject({ maxTxBytes: 0, maxBlockBytes: 2_000 })
   })
 
-  it('of a PID controller grow while the load stays, and are reset when it ends', () => {
+  it('of a PID controller tighten while the load stays, and are reset when it ends', () => {
     const controller = new ThrottleController({ ...options, type: 'pid' })
     // Excess 1: 0.33 and 0.01 a second of it.
     expect(controller.limits(2_000, 0).intensity).toBeCloseTo(0.35)
@@ -73,7 +73,7 @@ describe('block builders', () => {
     return client
   }
 
-  it('receive the limits, again after a failure, and an unreachable one delays no other', async () => {
+  it('receive the limits, also after a failure, and a failing builder does not delay the others', async () => {
     const sent: JsonValue[][] = [[], []]
     let answer: JsonValue = false
     const clock = new ManualClock()
@@ -122,7 +122,7 @@ describe('block builders', () => {
     throttler.stop()
   })
 
-  it('that fail get another request later', async () => {
+  it('receive the request again after a failure', async () => {
     let faults = 1
     let calls = 0
     const builder = await serve(() => {

@@ -29,7 +29,7 @@ it.each([
   expect(await suggest()).toBe(tip)
 })
 
-it('reads each block once, and forgets those that are too old', async () => {
+it('reads each block once, and forgets old blocks', async () => {
   const { suggest, requested, state } = setUp({ 8: [1n], 9: [2n], 10: [3n], 11: [4n], 12: [5n] })
   expect(await suggest()).toBe(2n)
   expect(await suggest()).toBe(2n)
@@ -41,14 +41,14 @@ it('reads each block once, and forgets those that are too old', async () => {
   ])
 })
 
-it('suggests the other tip where no blob was sent, also on a chain of fewer blocks', async () => {
+it('suggests the given tip if recent blocks have no blob transactions, also on a short chain', async () => {
   const { suggest, requested, state } = setUp({})
   state.head = 1
   expect(await suggest()).toBe(99n)
   expect(requested).toEqual([[1, 0]])
 })
 
-it('suggests nothing when the L1 fails, and ends with its signal', async () => {
+it('suggests no tip if the L1 request fails, and ends with its signal', async () => {
   const { suggest, state } = setUp({})
   state.failure = new Error('no answer')
   expect(await suggest()).toBeUndefined()

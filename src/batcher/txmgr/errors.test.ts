@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import { classifyPublishError, TxError } from './errors.ts'
 
-describe('why the L1 does not take a transaction', () => {
+describe('classifyPublishError', () => {
   it.each([
     ['Nonce too low: next nonce 5', 'nonce-too-low'],
     ['nonce too high', 'nonce-too-high'],
@@ -15,18 +15,18 @@ describe('why the L1 does not take a transaction', () => {
     ['invalid sidecar', 'proof-form'],
     ['unexpected proof version', 'proof-form'],
     ['out of gas', 'unknown'],
-  ])('is classified by its words: %s', (message, problem) => {
+  ])('classifies the message: %s', (message, problem) => {
     expect(classifyPublishError(message, [])).toBe(problem)
   })
 
-  it("is recognised by the operator's substrings, but not by an empty one", () => {
+  it("uses the operator's substrings, except an empty one", () => {
     expect(classifyPublishError('Seen It before', ['other', 'seen it'])).toBe('already-known')
     expect(classifyPublishError('seen it before', ['SEEN IT'])).toBe('already-known')
     expect(classifyPublishError('out of gas', ['', 'seen it'])).toBe('unknown')
   })
 })
 
-it('an error of a transaction is temporary, and has a cause only where there is one', () => {
+it('TxError is temporary, and has a cause only if one is given', () => {
   const cause = new Error('no answer')
   expect(new TxError('tx-craft', 'no fees', cause)).toMatchObject({ name: 'TxError', severity: 'temporary', cause })
   expect(new TxError('tx-craft', 'no fees')).not.toHaveProperty('cause')

@@ -52,7 +52,7 @@ describe('checkFeeLimits', () => {
       'bumped tip cap 1000 is over 5x multiple of the suggested value',
     )
   })
-  it('limits the blob fee cap, never below five times the least one', () => {
+  it('limits the blob fee cap, but never below five times the lowest blob fee cap', () => {
     const blobLimits = { ...limits, feeLimitThresholdWei: 1n }
     const fees = { tip: 100n, feeCap: 1000n }
     const least = { ...suggestion, blobBaseFee: 1n }
@@ -79,7 +79,7 @@ describe('gas of calldata', () => {
     expect(calldataGas(Uint8Array.from(data))).toBe(gas)
   })
 
-  it('is what an L1 charged for batches before and after Glamsterdam, and the limit is enough for both', () => {
+  it('equals the gas that a recorded L1 charged before and after Glamsterdam, and the limit covers both', () => {
     const { config, l1 } = loadRecording('2026-glamsterdam-l1')
     const charged = { prague: 0, glamsterdam: 0 }
     for (const block of l1) {

@@ -26,11 +26,11 @@ it.each([
   expect(found).toEqual({ hash: expect.any(String), to: undefined, nonce, blockNumber })
 })
 
-it('finds one in the first blocks of a young chain', async () => {
+it('finds a transaction in the first blocks of a young chain', async () => {
   expect(await findTxByNonce(l1With(5, [1, 5]), ADDRESS, 0, signal)).toMatchObject({ nonce: 0, blockNumber: 1 })
 })
 
-it('finds none that is not there yet, or is further back than every node has the state of', async () => {
+it('does not find a transaction that is not mined, or that is older than 128 blocks', async () => {
   expect(await findTxByNonce(l1With(1_000, [900]), ADDRESS, 1, signal)).toBeUndefined()
   expect(await findTxByNonce(l1With(1_000, [800, 900]), ADDRESS, 0, signal)).toBeUndefined()
 })

@@ -3,7 +3,7 @@ import { expect, it } from 'vitest'
 import { ZERO_HASH } from '../../rollup/protocol/types.ts'
 import { createTxManagerMetrics } from './metrics.ts'
 
-it("shows what became of transactions under op-batcher's names", async () => {
+it("shows the outcomes of transactions under op-batcher's names", async () => {
   const registry = new Registry()
   const metrics = createTxManagerMetrics(registry)
   const value = async (name: string, labels = '') => {

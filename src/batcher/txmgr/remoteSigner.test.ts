@@ -80,7 +80,7 @@ async function signerOf(options: Partial<RemoteSignerOptions>) {
 }
 
 describe('a remote signer of transactions', () => {
-  it("gets op-batcher's request, and its signature is applied to our transaction", async () => {
+  it("receives op-batcher's request, and its signature is applied to our encoding", async () => {
     const service = await serve()
     const signer = await signerOf({ endpoint: service.url })
     expect(await signer.signTransaction(tx)).toEqual(await local.signTransaction(tx))
@@ -108,7 +108,7 @@ describe('a remote signer of transactions', () => {
     ])
   })
 
-  it('signs the hashes of blobs', async () => {
+  it('receives only the hashes of blobs', async () => {
     const service = await serve()
     const signer = await signerOf({ endpoint: service.url })
     service.answer = async () => ({ result: toHex((await local.signTransaction(blobTx)).raw) })
@@ -122,7 +122,7 @@ describe('a remote signer of transactions', () => {
   it.each([
     { id: 'another transaction', signed: { ...tx, to: `0x${'66'.repeat(20)}` as const } },
     { id: 'another nonce', signed: { ...tx, nonce: 6 } },
-  ])('is not believed when it signs $id', async ({ signed }) => {
+  ])('is refused if it signs $id', async ({ signed }) => {
     const service = await serve()
     service.answer = async () => ({ result: toHex((await local.signTransaction(signed)).raw) })
     const signer = await signerOf({ endpoint: service.url })
@@ -140,7 +140,7 @@ describe('a remote signer of transactions', () => {
     { id: 'an error', answer: { error: { code: -32000, message: 'unauthorized' } }, problem: 'unauthorized' },
     { id: 'no bytes', answer: { result: '0xzz' }, problem: 'signed transaction' },
     { id: 'too little', answer: { result: '0x02c0' }, problem: 'transaction chainId: missing' },
-  ])('is refused with $id', async ({ answer, problem }) => {
+  ])('is refused if it answers with $id', async ({ answer, problem }) => {
     const service = await serve()
     service.answer = async () =>
       'key' in answer
@@ -150,11 +150,11 @@ describe('a remote signer of transactions', () => {
     expect(describeError(await signer.signTransaction(tx).catch((thrown: unknown) => thrown))).toContain(problem)
   })
 
-  it('must be there at the start', async () => {
+  it('must answer at the start', async () => {
     await expect(signerOf({})).rejects.toThrow('remote signer http://127.0.0.1:1 cannot be used (--signer.endpoint)')
   })
 
-  it('is shown a certificate', async () => {
+  it('receives our TLS certificate', async () => {
     const service = await serve({ tls: true })
     const dir = await mkdtemp(join(tmpdir(), 'signer-'))
     onTestFinished(() => rm(dir, { recursive: true }))

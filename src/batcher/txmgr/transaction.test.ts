@@ -28,7 +28,7 @@ describe('signed transactions', () => {
       tx: { ...base, chainId: 2n ** 52n, nonce: 2 ** 40, gasLimit: 2n ** 40n },
     },
     { id: 'zero fees', tx: { ...base, fees: { tip: 0n, feeCap: 0n } } },
-  ])('are byte for byte those of another library: $id', async ({ tx }) => {
+  ])("equal viem's byte for byte: $id", async ({ tx }) => {
     const signed = await createLocalSigner({ privateKey: KEY }).signTransaction(tx)
     const account = privateKeyToAccount(KEY)
     const { data, chainId, gasLimit, fees, ...rest } = tx
@@ -70,7 +70,7 @@ describe('blob transactions', () => {
     blobVersionedHashes: [...blobHashes],
   }
 
-  it('are byte for byte those of another library, alone and with blobs and their proofs', async () => {
+  it("equal viem's byte for byte, alone and with blobs and proofs", async () => {
     const signed = await createLocalSigner({ privateKey: KEY }).signTransaction(blobTx)
     expect(toHex(signed.raw)).toBe(await account.signTransaction(viemTx))
     const proofs = [new Uint8Array(48).fill(5), new Uint8Array(48).fill(6)]
@@ -84,7 +84,7 @@ describe('blob transactions', () => {
     )
   })
 
-  it('have a version byte and one flat list of cell proofs for an L1 of Osaka', async () => {
+  it('have a version byte and one flat list of cell proofs from Osaka on', async () => {
     const signed = await createLocalSigner({ privateKey: KEY }).signTransaction(blobTx)
     const proofs = Array.from({ length: 256 }, (_, index) => new Uint8Array(48).fill(index))
     const form = networkForm(signed.raw, { ...sidecar, version: 1, proofs })
@@ -95,7 +95,7 @@ describe('blob transactions', () => {
     expect(toHex(concatBytes(Uint8Array.of(3), encodeRlp(tx ?? [])))).toBe(toHex(signed.raw))
   })
 
-  it('come with cell proofs 12 s after Osaka, which is known of Ethereum or said by the operator', () => {
+  it("use cell proofs 12 s after the fork time of a known L1, or after the operator's time", () => {
     expect(wantsCellProofs(1n, undefined, 1_764_798_551 + 12)).toBe(false)
     expect(wantsCellProofs(1n, undefined, 1_764_798_551 + 13)).toBe(true)
     expect(wantsCellProofs(900n, undefined, 2 ** 40)).toBe(false)
@@ -131,13 +131,13 @@ describe('accounts', () => {
     { source: { mnemonic: mnemonic.replace('junk', 'test') }, problem: 'the checksum does not match' },
     { source: { mnemonic, hdPath: 'm/x' }, problem: '--hd-path has a bad element: x' },
     { source: { mnemonic, hdPath: '44/60' }, problem: '--hd-path must begin with m/' },
-  ])('are refused in one line that repeats no secret: $problem', ({ source, problem }) => {
+  ])('are refused without repeating a secret: $problem', ({ source, problem }) => {
     const attempt = () => createLocalSigner(source)
     expect(attempt).toThrow(problem)
     for (const secret of ['abcdef', 'junk', 'jnuk', 'one two', KEY.slice(2)]) expect(attempt).not.toThrow(secret)
   })
 
-  it('keep the key out of what a log would print', () => {
+  it('have no property that holds the key', () => {
     const signer = createLocalSigner({ privateKey: KEY })
     expect(JSON.stringify(Object.entries(signer)).toLowerCase()).not.toContain(KEY.slice(2))
   })

@@ -147,7 +147,7 @@ describe('sending', () => {
     expect(await blockInputs(receipt.blockNumber)).toEqual(['0x05'])
   })
 
-  it('begins again at the nonce of the L1 when a reorg dropped transactions that were confirmed', async () => {
+  it("continues at the L1's nonce after a reorg dropped confirmed transactions", async () => {
     const manager = createManager({ rebroadcastIntervalMs: 100 })
     await manager.send(data(1), never)
     await manager.send(data(2), never)
@@ -158,7 +158,7 @@ describe('sending', () => {
     expect(await txByHash(receipt.transactionHash)).toMatchObject({ nonce: '0x0', input: '0x03' })
   })
 
-  it('sees the gap when the reorg drops a confirmed transaction and one that waits for confirmations', async () => {
+  it('detects a nonce gap after a reorg dropped a confirmed transaction and one that waited for confirmations', async () => {
     const first = createManager()
     await first.send(data(1), never)
     const manager = createManager({ numConfirmations: 3, rebroadcastIntervalMs: 60_000 })
@@ -169,7 +169,7 @@ describe('sending', () => {
     await failed
   })
 
-  it('sends all again that a reorg dropped while they waited for confirmations', async () => {
+  it('publishes all transactions again that a reorg dropped before they were confirmed', async () => {
     const manager = createManager({ numConfirmations: 3, rebroadcastIntervalMs: 100 })
     const sends = [1, 2, 3].map((value) => manager.send(data(value), never))
     // All three blocks: the manager would not notice a reorg of a block that it has not seen.
@@ -184,7 +184,7 @@ describe('sending', () => {
     expect(inputs).toEqual(['0x01', '0x02', '0x03'])
   })
 
-  it('aborts when the L1 never accepts the transaction', async () => {
+  it('aborts if the L1 never accepts the transaction', async () => {
     const manager = createManager({ notInMempoolTimeoutMs: 200 }, (l1) => ({
       ...l1,
       sendRawTransaction: async () => {
@@ -206,13 +206,13 @@ describe('sending', () => {
     expect(log.of('Failed to create a transaction, will retry')).toHaveLength(3)
   })
 
-  it('fails with the cause when it cannot be made', async () => {
+  it('fails with a temporary error if the transaction cannot be created', async () => {
     await rpc.request('anvil_setBalance', [signer.address, '0x0'])
     const sending = createManager({ maxRetries: 2, notInMempoolTimeoutMs: 100 }).send(data(1), never)
     await expect(sending).rejects.toMatchObject({ severity: 'temporary' })
   })
 
-  it('does not send while fees are above the limit of the operator', async () => {
+  it("does not send while fees are above the operator's limits", async () => {
     const manager = createManager({ maxTipCapWei: 1n, maxRetries: 2 })
     await rpc.request('anvil_setNextBlockBaseFeePerGas', ['0x1'])
     const limited = createManager({ maxBaseFeeWei: 1n, maxRetries: 2 })
@@ -239,7 +239,7 @@ describe('sending', () => {
     expect(foreign).toHaveLength(1)
   })
 
-  it('publishes nothing at the nonce of a transaction before it that could not be made', async () => {
+  it('does not use the nonce of an earlier transaction that could not be created', async () => {
     let refusals = 1
     const manager = createManager({ maxRetries: 1 }, (l1) => ({
       ...l1,
@@ -254,7 +254,7 @@ describe('sending', () => {
     expect(await Promise.all(inputs)).toEqual(['0x01', '0x02'])
   })
 
-  it('ends a send after its time', async () => {
+  it('ends a send after its time limit', async () => {
     await automine(false)
     await expect(createManager({ sendTimeoutMs: 200 }).send(data(1), never)).rejects.toMatchObject({
       code: 'tx-timeout',

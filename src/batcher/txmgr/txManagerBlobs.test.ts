@@ -37,7 +37,7 @@ describe('blobs', () => {
   it.each([
     { id: 'with blob proofs', options: {} },
     { id: 'with cell proofs', options: { cellProofTime: 1 } },
-  ])('go to the L1 in one transaction, up to six: $id', async ({ options }) => {
+  ])('are sent in one transaction, up to six: $id', async ({ options }) => {
     const texts = ['one', 'two', 'three', 'four', 'five', 'six']
     const receipt = await createManager(options).send({ ...data(), blobs: texts.map(blobOf) }, never)
     expect(await txByHash(receipt.transactionHash)).toMatchObject({ type: '0x3', to: INBOX, input: '0x' })
@@ -60,14 +60,14 @@ describe('blobs', () => {
   })
 })
 
-describe('what blob transactions pay', () => {
+describe('fees of blob transactions', () => {
   const candidate = { ...data(), blobs: [encodeBlob(Uint8Array.of(1))] }
   const feesOf = async (manager: TxManager) => {
     const tx = await txByHash((await manager.send(candidate, never)).transactionHash)
     return { tip: BigInt(tx.maxPriorityFeePerGas ?? 0), blobFeeCap: BigInt(tx.maxFeePerBlobGas ?? 0) }
   }
 
-  it('is the lowest tip if there are no others, else the configured percentile', async () => {
+  it('use the lowest tip if recent blocks have no blob transactions, else the configured percentile', async () => {
     // The blob transactions of others are out of range by now.
     for (let block = 0; block < 20; block++) await mine()
     const like = (tip: bigint) => createManager({ minTipCapWei: tip, minBaseFeeWei: 9_000_000_000n })
@@ -84,7 +84,7 @@ describe('what blob transactions pay', () => {
     expect(await feesOf(configured)).toMatchObject({ tip: 2n })
   })
 
-  it("is the L1's suggestion if the tips of others are unavailable", async () => {
+  it("use the L1's suggested tip if recent tips are unavailable", async () => {
     const manager = createManager({ blobTipCapDynamic: true }, (l1) => ({
       ...l1,
       blobTips: () => Promise.reject(new JsonRpcError(-32000, 'too large')),
@@ -94,7 +94,7 @@ describe('what blob transactions pay', () => {
     expect(log.of('Failed to read the tips of recent blob transactions')).toHaveLength(1)
   })
 
-  it('is for blobs at least what is set while the manager runs', async () => {
+  it('use the lowest blob fee cap that is set while the manager runs', async () => {
     const manager = createManager()
     manager.tunables.minBlobFeeWei = 5n
     expect(await feesOf(manager)).toMatchObject({ blobFeeCap: 5n })
@@ -107,7 +107,7 @@ describe('transactions in the pool', () => {
   it.each([
     { id: 'calldata', kind: 'calldata' },
     { id: 'blobs', kind: 'blobs' },
-  ] as const)('are replaced by empty ones, whoever of us sent them: $id', async ({ kind }) => {
+  ] as const)('are replaced by empty ones, also by a manager that did not send them: $id', async ({ kind }) => {
     await automine(false)
     const candidate = kind === 'calldata' ? data(9) : { ...data(), blobs: [encodeBlob(Uint8Array.of(9))] }
     const abandoned = new AbortController()
@@ -130,7 +130,7 @@ describe('transactions in the pool', () => {
     )
   })
 
-  it('of the other kind are cancelled when the pool refuses ours', async () => {
+  it('of the other kind are replaced by empty ones if the pool refuses ours', async () => {
     await automine(false)
     const nonce = Number(await rpc.request('eth_getTransactionCount', [signer.address, 'latest']))
     const abandoned = new AbortController()

@@ -34,12 +34,12 @@ function withFloor(floor: bigint, begins: () => boolean = () => true): (l1: Subm
 }
 
 describe('a transaction that the L1 cannot mine as it is', () => {
-  it('gets the gas that the L1 requires when it is refused', async () => {
+  it('is replaced with the required gas if the L1 refuses it', async () => {
     const receipt = await createManager({}, withFloor(100_000n)).send(data(1), never)
     expect(await txByHash(receipt.transactionHash)).toMatchObject({ gas: '0x186a0', nonce: '0x0', input: '0x01' })
   })
 
-  it('gets the gas that the L1 requires when a fork raised it after it was sent', async () => {
+  it('is replaced with the required gas if a fork raised the requirement after it was sent', async () => {
     await automine(false)
     let forked = false
     const manager = createManager(
@@ -54,7 +54,7 @@ describe('a transaction that the L1 cannot mine as it is', () => {
     expect(await txByHash((await sending).transactionHash)).toMatchObject({ gas: '0x186a0', nonce: '0x0' })
   })
 
-  it('gets a lower limit when the blocks of the L1 hold no more', async () => {
+  it("is replaced with a lower gas limit if the L1's block limit is lower", async () => {
     const bytes = data(...new Array<number>(400).fill(1))
     // Enough for this L1's price (21,000 + 40 a byte), too little after its next fork.
     await rpc.request('evm_setBlockGasLimit', ['0x9470'])
@@ -63,7 +63,7 @@ describe('a transaction that the L1 cannot mine as it is', () => {
     expect(await txByHash(receipt.transactionHash)).toMatchObject({ gas: '0x9088', nonce: '0x0' })
   })
 
-  it('is named, and not made dearer, when no block of the L1 can hold it', async () => {
+  it('is reported, and its fees are not raised, if no L1 block can hold it', async () => {
     await automine(false)
     const manager = createManager({ retryIntervalMs: 20, notInMempoolTimeoutMs: 500 }, (l1) => ({
       ...l1,
@@ -92,7 +92,7 @@ describe('a transaction that the L1 cannot mine as it is', () => {
     expect((await sending).blockNumber).toBe(2)
   })
 
-  it('is named with the price that it cannot pay, until its time to be replaced has come', async () => {
+  it('is reported with the price that it cannot pay, until the resubmission timeout', async () => {
     await automine(false)
     // Like geth: its pool answers "already known" for transactions that it holds, whatever they cost now.
     const manager = createManager({ rebroadcastIntervalMs: 50 }, (l1) => ({
@@ -125,7 +125,7 @@ describe('a transaction that the L1 cannot mine as it is', () => {
     await sending
   })
 
-  it('ends when its nonce is used, whatever error text the L1 sends', async () => {
+  it('ends if its nonce is used, whatever error text the L1 sends', async () => {
     const manager = createManager({ rebroadcastIntervalMs: 30 }, (l1) => ({
       ...l1,
       async sendRawTransaction(raw, signal) {
@@ -145,7 +145,7 @@ describe('a transaction that the L1 cannot mine as it is', () => {
     expect((await Promise.all([manager.send(data(2), never), mineUntilSent()]))[0]).toBeDefined()
   })
 
-  it('is started again when the L1 has dropped it and refuses it', async () => {
+  it('is abandoned if the L1 has dropped it and refuses it', async () => {
     await automine(false)
     let refuses = false
     const manager = createManager({ rebroadcastIntervalMs: 50, notInMempoolTimeoutMs: 300 }, (l1) => ({
@@ -198,7 +198,7 @@ describe('a blob transaction', () => {
   it.each([
     { id: 'when it is sent', before: false },
     { id: 'after it was sent', before: true },
-  ])('changes to cell proofs where the L1 has come to Osaka $id', async ({ before }) => {
+  ])('changes to cell proofs if the L1 has activated Osaka $id', async ({ before }) => {
     await automine(false)
     let isOsaka = !before
     const manager = createManager(
