@@ -139,15 +139,11 @@ export class ChainFollower {
 
   /** Resolves with the node's sync status. Undefined if the request failed or the status was rejected. */
   private async poll(signal: AbortSignal): Promise<BatcherSyncStatus | undefined> {
-    const { logger } = this.modules
     const status = await this.syncStatus(signal)
     if (status === undefined || this.session === undefined) return undefined
     const { manager, publisher } = this.session
-    const { stepBackReason } = this
-    if (stepBackReason !== undefined) {
-      this.stepBackReason = undefined
-      logger.warn('Clearing state', { reason: stepBackReason, safe: status.safeL2.number })
-      await this.startAfresh(this.session, status, signal)
+    if (this.stepBackReason !== undefined) {
+      await this.startAfresh(this.session, this.stepBackReason, status, signal)
       return status
     }
     if (await this.mustWaitForNode(status, signal)) return status
@@ -162,8 +158,7 @@ export class ChainFollower {
     this.previous = status
     this.doubted = undefined
     if (actions.kind === 'startAfresh') {
-      logger.warn('Clearing state', { reason: actions.reason, safe: status.safeL2.number })
-      await this.startAfresh(this.session, status, signal)
+      await this.startAfresh(this.session, actions.reason, status, signal)
       return status
     }
     manager.prune(status.safeL2.number)
@@ -224,8 +219,7 @@ export class ChainFollower {
         const isForeign = isAfterSafe && block.parentHash !== status.safeL2.hash
         if (isForeign || !manager.addBlock(block)) {
           logger.warn('Found L2 reorg', { block_number: block.number, block: block.hash })
-          logger.info('Clearing state', { reason: 'unsafe chain reorg' })
-          await this.startAfresh({ manager, publisher }, status, signal)
+          await this.startAfresh({ manager, publisher }, 'unsafe chain reorg', status, signal)
           logger.info('State cleared')
           return
         }
@@ -258,9 +252,12 @@ export class ChainFollower {
    */
   private async startAfresh(
     { manager, publisher }: ActiveSession,
+    reason: string,
     status: BatcherSyncStatus,
     signal: AbortSignal,
   ): Promise<void> {
+    this.modules.logger.warn('Clearing state', { reason, safe: status.safeL2.number })
+    this.stepBackReason = undefined
     manager.clear(status.safeL2.l1OriginNumber)
     this.previous = undefined
     this.wait = this.createWait()
