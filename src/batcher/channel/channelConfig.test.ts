@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest'
+import { errorWith } from '../../lib/testUtils/errorWith.ts'
 import { FORKS, type RollupConfig } from '../../rollup/protocol/types.ts'
 import type { BatcherOptions } from '../submitter/options.ts'
 import { loadRecordedChain } from '../testUtils/recordedChain.ts'
@@ -19,17 +20,12 @@ function withFork(fork: 'delta' | 'ecotone' | 'fjord' | 'granite', at?: number):
 
 describe('createChannelConfig', () => {
   it.each([
-    ['ecotone', { dataAvailability: 'blobs' }, { dataAvailability: 'calldata' }, 'cannot use Blobs before Ecotone'],
-    [
-      'fjord',
-      { compressionAlgorithm: 'brotli' },
-      { compressionAlgorithm: 'zlib' },
-      'cannot use brotli compression before Fjord',
-    ],
-    ['delta', { batchType: 'span' }, { batchType: 'singular' }, 'cannot use span batches before Delta'],
-  ] as const)('refuses options that need %s before that fork', (fork, refused, taken, message) => {
+    ['ecotone', { dataAvailability: 'blobs' }, { dataAvailability: 'calldata' }, '--data-availability-type'],
+    ['fjord', { compressionAlgorithm: 'brotli' }, { compressionAlgorithm: 'zlib' }, '--compression-algo'],
+    ['delta', { batchType: 'span' }, { batchType: 'singular' }, '--batch-type'],
+  ] as const)('refuses options that need %s before that fork', (fork, refused, taken, flag) => {
     const plain = { dataAvailability: 'calldata', compressionAlgorithm: 'zlib', batchType: 'singular' } as const
-    expect(() => configOf({ ...plain, ...refused }, withFork(fork))).toThrow(message)
+    expect(() => configOf({ ...plain, ...refused }, withFork(fork))).toThrow(errorWith('usage', flag))
     expect(() => configOf({ ...plain, ...taken }, withFork(fork))).not.toThrow()
     expect(() => configOf({ ...plain, ...refused })).not.toThrow()
   })
@@ -37,10 +33,10 @@ describe('createChannelConfig', () => {
   it('refuses a safety margin that is longer than the channel timeout', () => {
     const sending = { numConfirmations: 1, targetNumFrames: 1 }
     expect(() => configOf({ ...sending, subSafetyMargin: 51 })).toThrow(
-      'channel timeout is less than the safety margin: 50 < 51',
+      errorWith('usage', '--sub-safety-margin', 50, 51),
     )
     // The next wrong option.
-    expect(() => configOf({ ...sending, subSafetyMargin: 50 })).toThrow('frames fit into 0 L1 blocks')
+    expect(() => configOf({ ...sending, subSafetyMargin: 50 })).toThrow(errorWith('usage', '--target-num-frames', 0))
   })
 
   it("limits frames to derivation's limit, and uses the channel timeout of a scheduled Granite", () => {
@@ -55,7 +51,7 @@ describe('frames that reach L1 before the channel times out', () => {
   it('refuses more target frames than can reach L1 in time, and names the numbers', () => {
     const options = { numConfirmations: 39, subSafetyMargin: 10, targetNumFrames: 17 }
     expect(() => configOf(options)).toThrow(
-      '--target-num-frames 17 is too large: a channel would time out before its last frame is on L1. At most 16 frames fit into 40 L1 blocks (channel timeout 50 less --sub-safety-margin 10), with --num-confirmations 39 and 16 transactions in flight',
+      errorWith('usage', '--target-num-frames', 17, 16, 40, 50, '--sub-safety-margin', 10, '--num-confirmations', 39),
     )
     expect(configOf({ ...options, numConfirmations: 38 }).targetNumFrames).toBe(17)
     expect(configOf({ ...options, maxPendingTx: 17 }).txsInFlight).toBe(17)

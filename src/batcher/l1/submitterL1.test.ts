@@ -119,10 +119,10 @@ describe('several L1 endpoints', () => {
   })
 
   it.each([
-    ['eth_getTransactionCount', null, /nonce: expected a hex quantity, got null/],
-    ['eth_blockNumber', 3, /eth_blockNumber: expected a hex quantity, got 3/],
-    ['eth_getTransactionReceipt', { blockNumber: '0x1' }, /receipt.transactionHash: missing/],
-  ] as const)('are used at once if an answer to %s cannot be read', async (method, answer, problem) => {
+    ['eth_getTransactionCount', null, 'nonce'],
+    ['eth_blockNumber', 3, 'eth_blockNumber'],
+    ['eth_getTransactionReceipt', { blockNumber: '0x1' }, 'receipt.transactionHash'],
+  ] as const)('are used at once if an answer to %s cannot be read', async (method, answer, field) => {
     const { first, second, endpoints, active, l1 } = await setUp()
     const { transactions } = (await rpc.request('eth_getBlockByNumber', ['0x2', false])) as { transactions: Hex[] }
     answers(first, method, () => answer)
@@ -130,7 +130,7 @@ describe('several L1 endpoints', () => {
     const { head, receipts } = await l1.receipts(transactions)
     expect([head, receipts[0]?.blockNumber]).toEqual([3, 2])
     expect(active()).toBe(second.url)
-    expect(endpoints.states()[0]?.problem?.message).toMatch(problem)
+    expect(endpoints.states()[0]?.problem?.message).toContain(field)
   })
 
   it('are used at once if a head is malformed', async () => {
@@ -165,9 +165,7 @@ describe('several L1 endpoints', () => {
     await clock.advance(15_000)
     await expect.poll(active).toBe(second.url)
     expect(await l1.nonceAt(account, 'latest')).toBe(3)
-    expect(endpoints.states()[0]?.problem?.message).toMatch(
-      /its head, block 0, is \d+ s behind the head of another endpoint/,
-    )
+    expect(endpoints.states()[0]?.problem?.message).toMatch(/block 0\b.*\b\d+ s\b/)
   })
 
   it('exclude an endpoint of another chain', async () => {

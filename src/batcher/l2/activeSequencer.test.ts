@@ -3,6 +3,7 @@ import { type RpcClient, RpcTransportError } from '../../jsonRpc/client.ts'
 import type { JsonValue } from '../../jsonRpc/types.ts'
 import { ManualClock } from '../../lib/clock.ts'
 import { silentLogger } from '../../lib/logger.ts'
+import { errorWith } from '../../lib/testUtils/errorWith.ts'
 import { ActiveSequencer } from './activeSequencer.ts'
 
 type Answer = JsonValue | Error
@@ -64,7 +65,7 @@ describe('several sequencers', () => {
     const { active, sequencer } = setUp()
     active.set('a', false)
     await expect(sequencer.l2.request('eth_blockNumber', [])).rejects.toThrow(
-      'failed to find an active sequencer, tried following urls: http://a, http://b, http://c',
+      errorWith('no-active-sequencer', 'http://a', 'http://b', 'http://c'),
     )
     active.set('b', true)
     expect(await sequencer.l2.request('eth_blockNumber', [])).toBe('b')

@@ -302,34 +302,31 @@ describe('an unreachable L1', () => {
 })
 
 describe('an L1 reorg', () => {
-  it.each([1, 3])(
-    'that drops transactions has their data posted again, with %i in flight',
-    async (maxPendingTx) => {
-      const setup = await submitterInTest('granite-singular-zlib-calldata')
-      const { node, l1, sender, chain } = setup
-      node.unsafe = 3
-      setup
-        .create(
-          { maxPendingTx, maxL1TxSizeBytes: 2_000, targetNumFrames: 3 },
-          // After a reorg, Anvil may keep earlier transactions in its pool and never mine them. A replacement helps, as
-          // on any L1.
-          { rebroadcastIntervalMs: 100, resubmissionTimeoutMs: 1_000 },
-        )
-        .start()
-      await node.derives(3)
-      node.unsafe = 20
-      await until(async () => (await node.safeNumber()) >= 6)
-      // Anvil loses blocks if it drops some while it mines one: the transactions in flight wait in its pool.
-      await l1.request('evm_setAutomine', [false])
-      await until(async () => (await pendingCount(l1)) >= maxPendingTx)
-      await l1.request('anvil_reorg', [Number(await l1.request('eth_blockNumber', [])) - 40, []])
-      await l1.request('evm_setAutomine', [true])
-      node.unsafe = 25
-      const mining = setInterval(() => setup.mine().catch(() => {}), 250)
-      await node.derives(25).finally(() => clearInterval(mining))
-      expect(withoutOrigin(await readPostedBlocks(l1, chain.config, sender)).at(-1)).toEqual(
-        expectedBlocks(chain, 25, 25)[0],
+  it.each([1, 3])('that drops transactions has their data posted again, with %i in flight', async (maxPendingTx) => {
+    const setup = await submitterInTest('granite-singular-zlib-calldata')
+    const { node, l1, sender, chain } = setup
+    node.unsafe = 3
+    setup
+      .create(
+        { maxPendingTx, maxL1TxSizeBytes: 2_000, targetNumFrames: 3 },
+        // After a reorg, Anvil may keep earlier transactions in its pool and never mine them. A replacement helps, as
+        // on any L1.
+        { rebroadcastIntervalMs: 100, resubmissionTimeoutMs: 1_000 },
       )
-    },
-  )
+      .start()
+    await node.derives(3)
+    node.unsafe = 20
+    await until(async () => (await node.safeNumber()) >= 6)
+    // Anvil loses blocks if it drops some while it mines one: the transactions in flight wait in its pool.
+    await l1.request('evm_setAutomine', [false])
+    await until(async () => (await pendingCount(l1)) >= maxPendingTx)
+    await l1.request('anvil_reorg', [Number(await l1.request('eth_blockNumber', [])) - 40, []])
+    await l1.request('evm_setAutomine', [true])
+    node.unsafe = 25
+    const mining = setInterval(() => setup.mine().catch(() => {}), 250)
+    await node.derives(25).finally(() => clearInterval(mining))
+    expect(withoutOrigin(await readPostedBlocks(l1, chain.config, sender)).at(-1)).toEqual(
+      expectedBlocks(chain, 25, 25)[0],
+    )
+  })
 })

@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest'
+import { errorWith } from '../../lib/testUtils/errorWith.ts'
 import { until } from '../../lib/testUtils/until.ts'
 import { readPostedBlocks } from '../testUtils/l1Batches.ts'
 import { expectedBlocks } from '../testUtils/recordedChain.ts'
@@ -6,20 +7,23 @@ import { submitterInTest } from '../testUtils/submitterInTest.ts'
 
 describe('a submitter and its rollup node', () => {
   it.each([
-    { fault: 'hang', networkTimeoutMs: 300, text: /^sync status request timed out/ },
-    { fault: 'error', networkTimeoutMs: 60_000, text: /^sync status request failed: the engine is not reachable/ },
-  ] as const)('warns while the node does not answer, and continues afterwards: $fault', async ({ fault, networkTimeoutMs, text }) => {
-    const setup = await submitterInTest('granite-singular-zlib-calldata')
-    const { node, log } = setup
-    node.unsafe = 3
-    node.syncStatusFault = fault
-    setup.create({ networkTimeoutMs }).start()
-    const warning = await log.seen('Error calculating L2 block range')
-    expect(warning.lvl).toBe('warn')
-    expect(warning.err).toMatch(text)
-    node.syncStatusFault = 'none'
-    await node.derives(3)
-  })
+    { fault: 'hang', networkTimeoutMs: 300, text: 'timed out' },
+    { fault: 'error', networkTimeoutMs: 60_000, text: 'the engine is not reachable' },
+  ] as const)(
+    'warns while the node does not answer, and continues afterwards: $fault',
+    async ({ fault, networkTimeoutMs, text }) => {
+      const setup = await submitterInTest('granite-singular-zlib-calldata')
+      const { node, log } = setup
+      node.unsafe = 3
+      node.syncStatusFault = fault
+      setup.create({ networkTimeoutMs }).start()
+      const warning = await log.seen('Error calculating L2 block range')
+      expect(warning.lvl).toBe('warn')
+      expect(warning.err).toContain(text)
+      node.syncStatusFault = 'none'
+      await node.derives(3)
+    },
+  )
 
   it('logs the same warning at most once in ten seconds', async () => {
     const setup = await submitterInTest('granite-singular-zlib-calldata')
@@ -39,7 +43,7 @@ describe('a submitter and its rollup node', () => {
     node.currentL1 = 1
     node.unsafe = 5
     const warning = await log.seen('Error calculating L2 block range')
-    expect(warning.err).toBe('the rollup node is out of sync: sequencer currentL1 reversed')
+    expect(warning.err).toContain('currentL1')
     expect(log.of('Added L2 block to local state')).toHaveLength(3)
     node.currentL1 = undefined
     await node.derives(5)
@@ -136,6 +140,6 @@ describe('a submitter and its rollup node', () => {
     setup.chain.rollup.l1_chain_id = 1
     setup.create().start()
     const error = await until(() => setup.fatal[0])
-    expect(String(error)).toContain("--l1-eth-rpc serves chain 900, but the rollup node's L1 is chain 1")
+    expect(error).toEqual(errorWith('usage', '--l1-eth-rpc', 900, 1))
   })
 })

@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest'
+import { errorWith } from '../../lib/testUtils/errorWith.ts'
 import { until } from '../../lib/testUtils/until.ts'
 import { readPostedBlocks, readPostedFrames } from '../testUtils/l1Batches.ts'
 import { submitterInTest } from '../testUtils/submitterInTest.ts'
-import { BatcherStateError } from './batchSubmitter.ts'
 
 describe('stop and start', () => {
   it('saves the held blocks to L1 before it stops, and can be started again', async () => {
@@ -41,13 +41,12 @@ describe('stop and start', () => {
   it('refuses a start while it runs, and a stop or flush while it is stopped', async () => {
     const setup = await submitterInTest('granite-singular-zlib-calldata')
     const submitter = setup.create()
-    expect(() => submitter.stop()).toThrow('batcher is not running')
-    expect(() => submitter.flush()).toThrow('batcher is not running')
+    expect(() => submitter.stop()).toThrow(errorWith('batcher-not-running'))
+    expect(() => submitter.flush()).toThrow(errorWith('batcher-not-running'))
     submitter.start()
-    await expect(submitter.start()).rejects.toThrow(BatcherStateError)
-    await expect(submitter.start()).rejects.toThrow('batcher is already running')
+    await expect(submitter.start()).rejects.toThrow(errorWith('batcher-running'))
     await submitter.stop()
-    expect(() => submitter.stop()).toThrow('batcher is not running')
+    expect(() => submitter.stop()).toThrow(errorWith('batcher-not-running'))
   })
 
   it('stops while the rollup node hangs', async () => {
@@ -56,9 +55,10 @@ describe('stop and start', () => {
     const submitter = setup.create({ networkTimeoutMs: 300 })
     submitter.start()
     await until(() => setup.node.syncStatusCalls > 0)
-    await expect(submitter.stop()).rejects.toThrow(
-      'batcher stopped, but not all L2 blocks are saved to L1 (the rollup node does not return its sync status)',
-    )
+    await expect(submitter.stop()).rejects.toMatchObject({
+      code: 'batcher-unsaved',
+      cause: { code: 'rollup-node-silent' },
+    })
     expect(setup.log.of('Batch Submitter stopped')).toHaveLength(0)
     expect(submitter.isRunning).toBe(false)
   })
@@ -143,14 +143,12 @@ describe('stop and start', () => {
     submitter.start()
     await log.seen('Added L2 block to local state', 4)
     const stopped = submitter.stop()
-    const failed = expect(stopped).rejects.toThrow(
-      'batcher stopped, but L2 blocks from 1 on are not saved to L1 (the program is ending)',
-    )
+    const failed = expect(stopped).rejects.toThrow(errorWith('batcher-unsaved', 1))
     await log.seen('Transaction successfully published')
     await submitter.shutdown()
     await failed
-    expect(() => submitter.stop()).toThrow('the program is ending')
-    await expect(submitter.start()).rejects.toThrow('the program is ending')
+    expect(() => submitter.stop()).toThrow(errorWith('program-ending'))
+    await expect(submitter.start()).rejects.toThrow(errorWith('program-ending'))
     expect(log.of('Batch Submitter stopped')).toEqual([])
   })
 

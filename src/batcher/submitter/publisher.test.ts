@@ -18,44 +18,51 @@ const chain = loadRecordedChain('holocene-span-brotli-calldata')
 const recorded = await batcherBlocks(chain)
 const head = { number: 0, hash: ZERO_HASH, timestamp: 0, parentHash: ZERO_HASH }
 
-it.each(['singular', 'span'] as const)('builds the next channels while a channel is being sent: %s', async (batchType) => {
-  const now = chain.config.genesis.l2Time + 100
-  const config = createChannelConfig({ ...TEST_BATCHER_OPTIONS, batchType, maxL1TxSizeBytes: 3_000 }, chain.config, now)
-  const manager = new ChannelManager(
-    { logger: silentLogger, metrics: createBatcherMetrics(new Registry()) },
-    { da: fixedChoice(config), rollupConfig: chain.config },
-  )
-  const sends: PromiseWithResolvers<TxReceipt>[] = []
-  const publisher = new Publisher(
-    {
-      manager,
-      sender: {
-        isClosed: false,
-        send() {
-          const sending = Promise.withResolvers<TxReceipt>()
-          sends.push(sending)
-          return sending.promise
+it.each(['singular', 'span'] as const)(
+  'builds the next channels while a channel is being sent: %s',
+  async (batchType) => {
+    const now = chain.config.genesis.l2Time + 100
+    const config = createChannelConfig(
+      { ...TEST_BATCHER_OPTIONS, batchType, maxL1TxSizeBytes: 3_000 },
+      chain.config,
+      now,
+    )
+    const manager = new ChannelManager(
+      { logger: silentLogger, metrics: createBatcherMetrics(new Registry()) },
+      { da: fixedChoice(config), rollupConfig: chain.config },
+    )
+    const sends: PromiseWithResolvers<TxReceipt>[] = []
+    const publisher = new Publisher(
+      {
+        manager,
+        sender: {
+          isClosed: false,
+          send() {
+            const sending = Promise.withResolvers<TxReceipt>()
+            sends.push(sending)
+            return sending.promise
+          },
+          cancelPending: async () => {},
         },
-        cancelPending: async () => {},
+        heads: new L1Heads({ l1: { head: async () => head }, clock: systemClock }),
+        da: fixedChoice(config),
+        clock: systemClock,
+        logger: silentLogger,
+        metrics: createBatcherMetrics(new Registry()),
+        costs: new CostWindow(),
       },
-      heads: new L1Heads({ l1: { head: async () => head }, clock: systemClock }),
-      da: fixedChoice(config),
-      clock: systemClock,
-      logger: silentLogger,
-      metrics: createBatcherMetrics(new Registry()),
-      costs: new CostWindow(),
-    },
-    { batchInbox: chain.config.batchInboxAddress, maxPendingTx: 1, txsInFlight: 1, retryMs: 10 },
-  )
-  const stop = new AbortController()
-  const running = publisher.run(stop.signal)
-  for (const block of recorded) manager.addBlock(block)
-  publisher.request()
-  await expect.poll(() => manager.channels.filter(({ isClosed }) => isClosed).length).toBeGreaterThan(2)
-  expect(sends).toHaveLength(1)
-  stop.abort()
-  await running
-})
+      { batchInbox: chain.config.batchInboxAddress, maxPendingTx: 1, txsInFlight: 1, retryMs: 10 },
+    )
+    const stop = new AbortController()
+    const running = publisher.run(stop.signal)
+    for (const block of recorded) manager.addBlock(block)
+    publisher.request()
+    await expect.poll(() => manager.channels.filter(({ isClosed }) => isClosed).length).toBeGreaterThan(2)
+    expect(sends).toHaveLength(1)
+    stop.abort()
+    await running
+  },
+)
 
 it('accepts and drops blocks while a channel is being compressed', async () => {
   const now = chain.config.genesis.l2Time + 100

@@ -4,6 +4,7 @@ import { createRpcApp, serveApp } from '../../jsonRpc/httpServer.ts'
 import { createRpcDispatcher, type RpcHandler } from '../../jsonRpc/server.ts'
 import { JsonRpcError, type JsonValue } from '../../jsonRpc/types.ts'
 import { ManualClock } from '../../lib/clock.ts'
+import { errorWith } from '../../lib/testUtils/errorWith.ts'
 import { until } from '../../lib/testUtils/until.ts'
 import { createLogRecorder } from '../testUtils/logRecorder.ts'
 import { DEFAULT_THROTTLE } from '../testUtils/submitterSetup.ts'
@@ -44,11 +45,11 @@ describe('throttle limits', () => {
   })
 
   it.each([
-    { change: { upperThreshold: 1_000 }, problem: 'must be greater than the lower threshold, have 1000 and 1000' },
-    { change: { blockSizeLowerLimit: 130_000 }, problem: '--throttle.block-size-lower-limit must be less' },
-    { change: { txSizeLowerLimit: 20_000 }, problem: '--throttle.tx-size-lower-limit must be less' },
-  ])('are refused where they contradict: $problem', ({ change, problem }) => {
-    expect(() => checkThrottleOptions({ ...options, ...change })).toThrow(problem)
+    { change: { upperThreshold: 1_000 }, named: ['--throttle.unsafe-da-bytes-upper-threshold', 1_000] },
+    { change: { blockSizeLowerLimit: 130_000 }, named: ['--throttle.block-size-lower-limit'] },
+    { change: { txSizeLowerLimit: 20_000 }, named: ['--throttle.tx-size-lower-limit'] },
+  ])('are refused if they contradict each other: $named.0', ({ change, named }) => {
+    expect(() => checkThrottleOptions({ ...options, ...change })).toThrow(errorWith('usage', ...named))
     expect(() => checkThrottleOptions({ ...options, ...change, lowerThreshold: 0 })).not.toThrow()
   })
 })

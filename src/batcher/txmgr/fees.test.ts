@@ -2,6 +2,7 @@ import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { loadRecording } from '../../../test/support/recording.ts'
 import { fromHex, quantityToBigInt } from '../../lib/hex.ts'
+import { errorWith } from '../../lib/testUtils/errorWith.ts'
 import { bumpFees, calldataGas, checkFeeLimits, feeCapOf, gasPricesOf, pragueCalldataGas } from './fees.ts'
 
 describe('bumpFees', () => {
@@ -49,7 +50,7 @@ describe('checkFeeLimits', () => {
   })
   it('limits the tip', () => {
     expect(() => checkFeeLimits({ tip: 1000n, feeCap: 1100n }, suggestion, limits)).toThrow(
-      'bumped tip cap 1000 is over 5x multiple of the suggested value',
+      errorWith('fee-limit', 'tip cap', 1000, 5, 100),
     )
   })
   it('limits the blob fee cap, but never below five times the lowest blob fee cap', () => {
@@ -58,14 +59,14 @@ describe('checkFeeLimits', () => {
     const least = { ...suggestion, blobBaseFee: 1n }
     expect(() => checkFeeLimits({ ...fees, blobFeeCap: 5_000_000_000n }, least, blobLimits)).not.toThrow()
     expect(() => checkFeeLimits({ ...fees, blobFeeCap: 5_000_000_001n }, least, blobLimits)).toThrow(
-      'bumped blob fee 5000000001 is over 5x multiple of the suggested value 1000000000: blob fee limit reached',
+      errorWith('fee-limit', 'blob fee', 5_000_000_001n, 5, 1_000_000_000n),
     )
   })
   it('limits the fee cap', () => {
     const highest = 5n * feeCapOf(suggestion)
     expect(() => checkFeeLimits({ tip: 100n, feeCap: highest }, suggestion, limits)).not.toThrow()
     expect(() => checkFeeLimits({ tip: 100n, feeCap: highest + 1n }, suggestion, limits)).toThrow(
-      'bumped fee cap 5501 is over 5x multiple of the suggested value',
+      errorWith('fee-limit', 'fee cap', highest + 1n, 5, 1_100),
     )
   })
 })

@@ -10,6 +10,7 @@ import type { RemoteSignerOptions } from '../../jsonRpc/remoteSigner.ts'
 import { describeError } from '../../lib/errors.ts'
 import { toHex } from '../../lib/hex.ts'
 import { silentLogger } from '../../lib/logger.ts'
+import { errorWith } from '../../lib/testUtils/errorWith.ts'
 import { BATCHER_KEY } from '../testUtils/submitterSetup.ts'
 import { createRemoteTxSigner } from './remoteSigner.ts'
 import { createLocalSigner } from './signer.ts'
@@ -151,7 +152,7 @@ describe('a remote signer of transactions', () => {
   })
 
   it('must answer at the start', async () => {
-    await expect(signerOf({})).rejects.toThrow('remote signer http://127.0.0.1:1 cannot be used (--signer.endpoint)')
+    await expect(signerOf({})).rejects.toThrow(errorWith('usage', 'http://127.0.0.1:1', '--signer.endpoint'))
   })
 
   it('receives our TLS certificate', async () => {
@@ -169,9 +170,9 @@ describe('a remote signer of transactions', () => {
     }
     const signer = await signerOf({ endpoint: service.url, tls })
     expect(await signer.signTransaction(tx)).toEqual(await local.signTransaction(tx))
-    await expect(signerOf({ endpoint: service.url })).rejects.toThrow('cannot be used')
+    await expect(signerOf({ endpoint: service.url })).rejects.toThrow(errorWith('usage', service.url))
     await expect(signerOf({ endpoint: service.url, tls: { ...tls, caPath: join(dir, 'none') } })).rejects.toThrow(
-      '--signer.tls.ca; a signer without TLS needs --signer.tls.enabled=false',
+      errorWith('usage', '--signer.tls.ca', '--signer.tls.enabled=false'),
     )
   })
 })

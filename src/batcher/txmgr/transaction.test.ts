@@ -3,6 +3,7 @@ import { privateKeyToAccount } from 'viem/accounts'
 import { describe, expect, it } from 'vitest'
 import { concatBytes } from '../../lib/bytes.ts'
 import { decodeRlp, encodeRlp, rlpList } from '../../lib/rlp.ts'
+import { errorWith } from '../../lib/testUtils/errorWith.ts'
 import { networkForm } from '../../rollup/protocol/index.ts'
 import { wantsCellProofs } from './sidecar.ts'
 import { createLocalSigner } from './signer.ts'
@@ -121,19 +122,19 @@ describe('accounts', () => {
   })
 
   it.each([
-    { source: {}, problem: 'set --private-key or --mnemonic' },
-    { source: { privateKey: KEY, mnemonic }, problem: 'cannot be used together' },
-    { source: { privateKey: 'abcdef' }, problem: '--private-key must be 32 bytes of hex' },
-    { source: { privateKey: '0'.repeat(64) }, problem: 'not a valid secp256k1 key' },
-    { source: { privateKey: 'f'.repeat(64) }, problem: 'not a valid secp256k1 key' },
-    { source: { mnemonic: 'one two' }, problem: '--mnemonic must have' },
-    { source: { mnemonic: mnemonic.replace('junk', 'jnuk') }, problem: '--mnemonic: word 12 of 12 is not in the' },
-    { source: { mnemonic: mnemonic.replace('junk', 'test') }, problem: 'the checksum does not match' },
-    { source: { mnemonic, hdPath: 'm/x' }, problem: '--hd-path has a bad element: x' },
-    { source: { mnemonic, hdPath: '44/60' }, problem: '--hd-path must begin with m/' },
-  ])('are refused without repeating a secret: $problem', ({ source, problem }) => {
+    { source: {}, named: ['--private-key', '--mnemonic'] },
+    { source: { privateKey: KEY, mnemonic }, named: ['--private-key', '--mnemonic'] },
+    { source: { privateKey: 'abcdef' }, named: ['--private-key', 32] },
+    { source: { privateKey: '0'.repeat(64) }, named: ['--private-key', 'secp256k1'] },
+    { source: { privateKey: 'f'.repeat(64) }, named: ['--private-key', 'secp256k1'] },
+    { source: { mnemonic: 'one two' }, named: ['--mnemonic', 12, 24] },
+    { source: { mnemonic: mnemonic.replace('junk', 'jnuk') }, named: ['--mnemonic', 'word 12'] },
+    { source: { mnemonic: mnemonic.replace('junk', 'test') }, named: ['--mnemonic', 'checksum'] },
+    { source: { mnemonic, hdPath: 'm/x' }, named: ['--hd-path', 'x'] },
+    { source: { mnemonic, hdPath: '44/60' }, named: ['--hd-path', 'm/'] },
+  ])('are refused without repeating a secret: $named', ({ source, named }) => {
     const attempt = () => createLocalSigner(source)
-    expect(attempt).toThrow(problem)
+    expect(attempt).toThrow(errorWith('usage', ...named))
     for (const secret of ['abcdef', 'junk', 'jnuk', 'one two', KEY.slice(2)]) expect(attempt).not.toThrow(secret)
   })
 

@@ -2,6 +2,7 @@ import { describe, expect, it } from 'vitest'
 import { JsonRpcError } from '../../jsonRpc/types.ts'
 import { ManualClock } from '../../lib/clock.ts'
 import { quantityToNumber, toHex } from '../../lib/hex.ts'
+import { errorWith } from '../../lib/testUtils/errorWith.ts'
 import { until } from '../../lib/testUtils/until.ts'
 import {
   automine,
@@ -102,7 +103,7 @@ describe('sending', () => {
     const manager = createManager({ resubmissionTimeoutMs: 30, feeLimitMultiplier: 1n, feeLimitThresholdWei: 1n })
     const sending = manager.send(data(7), never)
     const refused = await log.seen('Unable to bump the fees of the transaction')
-    expect(refused.err).toContain('is over 1x multiple of the suggested value')
+    expect(refused.err).toContain('1x')
     expect(manager.sending[0]?.problem).toContain('its fees cannot be raised: bumped')
     await mine()
     const tx = await txByHash((await sending).transactionHash)
@@ -130,7 +131,7 @@ describe('sending', () => {
     await manager.send(data(1), never)
     // Another program uses the account and takes our next nonce.
     await createManager().send(data(9), never)
-    await expect(manager.send(data(2), never)).rejects.toThrow('aborted tx send due to critical error: nonce too low')
+    await expect(manager.send(data(2), never)).rejects.toThrow(errorWith('tx-aborted', 'nonce too low'))
     const receipt = await manager.send(data(3), never)
     expect((await txByHash(receipt.transactionHash)).nonce).toBe('0x2')
   })
@@ -153,7 +154,7 @@ describe('sending', () => {
     await manager.send(data(2), never)
     await rpc.request('anvil_reorg', [2, []])
     // Nonce 2 cannot be mined: the L1 has lost 0 and 1.
-    await expect(manager.send(data(3), never)).rejects.toThrow('aborted tx send due to critical error: nonce gap')
+    await expect(manager.send(data(3), never)).rejects.toThrow(errorWith('tx-aborted', 'nonce gap'))
     const receipt = await manager.send(data(3), never)
     expect(await txByHash(receipt.transactionHash)).toMatchObject({ nonce: '0x0', input: '0x03' })
   })
@@ -163,7 +164,7 @@ describe('sending', () => {
     await first.send(data(1), never)
     const manager = createManager({ numConfirmations: 3, rebroadcastIntervalMs: 60_000 })
     const sending = manager.send(data(2), never)
-    const failed = expect(sending).rejects.toThrow('nonce gap')
+    const failed = expect(sending).rejects.toThrow(errorWith('tx-aborted', 'nonce gap'))
     await log.seen('Transaction is in a block', 2)
     await rpc.request('anvil_reorg', [2, []])
     await failed
@@ -191,7 +192,7 @@ describe('sending', () => {
         throw new JsonRpcError(-32000, 'the pool is full')
       },
     }))
-    await expect(manager.send(data(1), never)).rejects.toThrow('failed to get tx into the mempool')
+    await expect(manager.send(data(1), never)).rejects.toThrow(errorWith('tx-aborted', 'mempool'))
     expect(log.of('Unable to publish transaction')[0]).toMatchObject({ err: 'the pool is full' })
   })
 
@@ -216,15 +217,21 @@ describe('sending', () => {
     const manager = createManager({ maxTipCapWei: 1n, maxRetries: 2 })
     await rpc.request('anvil_setNextBlockBaseFeePerGas', ['0x1'])
     const limited = createManager({ maxBaseFeeWei: 1n, maxRetries: 2 })
-    await expect(manager.send(data(1), never)).rejects.toThrow('tip is too high')
-    await expect(limited.send(data(1), never)).rejects.toThrow('base fee is too high')
+    await expect(manager.send(data(1), never)).rejects.toMatchObject({
+      code: 'tx-craft',
+      cause: errorWith('fee-limit', 'tip', 1),
+    })
+    await expect(limited.send(data(1), never)).rejects.toMatchObject({
+      code: 'tx-craft',
+      cause: errorWith('fee-limit', 'base fee', 1),
+    })
   })
 
   it('reports the foreign transaction that used its nonce, and none of its own', async () => {
     await automine(false)
     const foreign: ForeignTx[] = []
     const manager = createManager({ rebroadcastIntervalMs: 30 }, undefined, (tx) => foreign.push(tx))
-    const refused = expect(manager.send(data(1), never)).rejects.toThrow('nonce too low')
+    const refused = expect(manager.send(data(1), never)).rejects.toThrow(errorWith('tx-aborted', 'nonce too low'))
     await log.seen('Transaction successfully published')
     // Higher fees, so that it replaces the pool's transaction.
     const other = createManager({ minTipCapWei: 9_000_000_000n, minBaseFeeWei: 9_000_000_000n }).send(data(7), never)

@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import { JsonRpcError } from '../../jsonRpc/types.ts'
 import { toQuantity } from '../../lib/hex.ts'
+import { errorWith } from '../../lib/testUtils/errorWith.ts'
 import { decodeBlob, encodeBlob } from '../../rollup/protocol/index.ts'
 import { feeOf, type SubmitterL1 } from '../l1/submitterL1.ts'
 import { readBlobs } from '../testUtils/l1Batches.ts'
@@ -151,7 +152,9 @@ describe('transactions in the pool', () => {
       },
     })
     const manager = createManager({}, asGeth)
-    const refused = expect(manager.send(data(1), never)).rejects.toThrow('address already reserved')
+    const refused = expect(manager.send(data(1), never)).rejects.toThrow(
+      errorWith('tx-aborted', 'address already reserved'),
+    )
     await log.seen('sending a cancellation transaction to unblock txpool')
     await log.seen('Transaction successfully published', 2)
     expect(manager.cancelling).toMatchObject({ nonces: [nonce], problem: undefined })

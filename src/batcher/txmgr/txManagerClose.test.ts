@@ -10,7 +10,7 @@ describe('closing', () => {
     const sending = manager.send(data(1), never)
     await log.seen('Transaction successfully published')
     manager.close()
-    await expect(manager.send(data(2), never)).rejects.toThrow('transaction manager is closed')
+    await expect(manager.send(data(2), never)).rejects.toMatchObject({ code: 'txmgr-closed' })
     await expect(sending).rejects.toMatchObject({ code: 'txmgr-closed' })
     expect(manager.sending).toEqual([])
   })

@@ -3,6 +3,7 @@ import { ManualClock } from '../../lib/clock.ts'
 import { toHex } from '../../lib/hex.ts'
 import { kzg } from '../../lib/kzg/testUtils/kzgInTest.ts'
 import { createLogger, silentLogger } from '../../lib/logger.ts'
+import { errorWith } from '../../lib/testUtils/errorWith.ts'
 import { createInstantClock } from '../../lib/testUtils/instantClock.ts'
 import { WAIT_LIMIT_MS } from '../../lib/testUtils/until.ts'
 import type { L1BlockRef } from '../../rollup/protocol/types.ts'
@@ -110,7 +111,8 @@ describe('blobs of a beacon node', () => {
     const { client } = clientOf([server])
     await expect(client.blobs(block, hashesOf(0))).rejects.toMatchObject({
       severity: 'temporary',
-      message: expect.stringContaining('wrong blob: a blob does not match its commitment'),
+      code: 'blobs-missing',
+      message: expect.stringContaining('commitment'),
     })
   })
 
@@ -149,11 +151,11 @@ describe('slots', () => {
   })
 
   it.each([
-    ['0 seconds', { secondsPerSlot: 0 }, 'SECONDS_PER_SLOT is 0'],
-    ['a genesis to come', { genesisTime: 1_061 }, "before the beacon chain's genesis"],
-  ])('are not guessed: %s', async (_, change, message) => {
+    ['0 seconds', { secondsPerSlot: 0 }, ['beacon-unreachable', 'SECONDS_PER_SLOT', 0]],
+    ['a genesis to come', { genesisTime: 1_061 }, ['beacon-bad-answer', 1_060, 1_061]],
+  ] as const)('are not guessed: %s', async (_, change, [code, ...named]) => {
     const server = await startServer({ slots: new Map([[5, blobs]]), ...change })
-    await expect(clientOf([server]).client.blobs(block, hashesOf(0))).rejects.toThrow(message)
+    await expect(clientOf([server]).client.blobs(block, hashesOf(0))).rejects.toThrow(errorWith(code, ...named))
     expect(blobRequests(server)).toEqual([])
   })
 })
@@ -328,9 +330,7 @@ describe('the check at the start', () => {
     expect(requestCount(server)).toBe(1)
     server.version = undefined
     server.genesisTime = undefined
-    await expect(checkOf(server)).rejects.toThrow(
-      `cannot reach the L1 beacon API (--l1.beacon) at ${server.url}: HTTP 404`,
-    )
+    await expect(checkOf(server)).rejects.toThrow(errorWith('usage', '--l1.beacon', server.url, 404))
     // Requests at 0, 0.5, 1.5, 3.5, 7.5 and 11.5 s.
     expect(requestCount(server)).toBe(1 + 6)
   })
@@ -341,7 +341,7 @@ describe('the check at the start', () => {
     await checkOf(server)
     expect(requestCount(server)).toBe(18)
     server.busy = () => status
-    await expect(checkOf(server)).rejects.toThrow(`HTTP ${status}`)
+    await expect(checkOf(server)).rejects.toThrow(errorWith('usage', '--l1.beacon', status))
     // Every 4 s after 7.5 s.
     expect(requestCount(server)).toBe(18 + 19)
   })
