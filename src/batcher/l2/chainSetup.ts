@@ -10,28 +10,24 @@ import type { Throttler } from '../throttle/throttler.ts'
 
 /** Throws UsageError if options and chain contradict each other. */
 export function createDaChoice(
-  {
-    clock,
-    l1,
-    logger,
-    sender,
-    throttler,
-  }: Pick<BatchSubmitterModules, 'clock' | 'l1' | 'logger' | 'sender'> & { throttler: Pick<Throttler, 'isThrottling'> },
+  modules: Pick<BatchSubmitterModules, 'clock' | 'l1' | 'logger' | 'sender'> & {
+    throttler: Pick<Throttler, 'isThrottling'>
+  },
   options: BatcherOptions,
   rollupConfig: RollupConfig,
 ): DaChoice {
-  const now = unixSeconds(clock)
+  const now = unixSeconds(modules.clock)
   const { dataAvailability } = options
   if (dataAvailability !== 'auto') return fixedChoice(createChannelConfig(options, rollupConfig, now))
   const configs = {
     blobs: createChannelConfig(options, rollupConfig, now, { useBlobs: true }),
     calldata: createChannelConfig(options, rollupConfig, now, { useBlobs: false }),
   }
-  return new CheapestChoice({ l1, clock, logger }, configs, {
-    minTipWei: () => sender.tunables.minTipCapWei,
+  return new CheapestChoice(modules, configs, {
+    minTipWei: () => modules.sender.tunables.minTipCapWei,
     maxPriceAgeMs: options.pollIntervalMs,
     // Blobs carry more data a transaction, so they clear a backlog faster.
-    mustTakeBlobs: () => throttler.isThrottling,
+    mustTakeBlobs: () => modules.throttler.isThrottling,
   })
 }
 

@@ -1,18 +1,10 @@
 import { JsonRpcError } from '../../jsonRpc/types.ts'
-import type { Clock } from '../../lib/clock.ts'
-import type { Hex } from '../../lib/hex.ts'
-import type { Logger } from '../../lib/logger.ts'
 import { findRecentTxBlock } from '../l1/recentTx.ts'
-import type { SubmitterL1 } from '../l1/submitterL1.ts'
+import type { BatchSubmitterModules } from '../submitter/modules.ts'
 import { RepeatedWarnings } from '../submitter/repeatedWarnings.ts'
 import type { BatcherSyncStatus } from './syncStatus.ts'
 
-export interface NodeWaitModules {
-  l1: Pick<SubmitterL1, 'head' | 'nonceAt'>
-  sender: { readonly from: Hex }
-  clock: Clock
-  logger: Logger
-}
+type NodeWaitModules = Pick<BatchSubmitterModules, 'l1' | 'sender' | 'clock' | 'logger'>
 
 export interface NodeWaitOptions {
   /** L1 blocks searched for our last transaction. 0: the node must have reached the L1 head. */

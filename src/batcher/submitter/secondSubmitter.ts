@@ -1,18 +1,11 @@
-import type { Clock } from '../../lib/clock.ts'
 import { DeviumError } from '../../lib/errors.ts'
 import type { Hex } from '../../lib/hex.ts'
-import type { Logger } from '../../lib/logger.ts'
 import type { ForeignTx } from '../txmgr/foreignTx.ts'
+import type { BatchSubmitterModules } from './modules.ts'
 
 /** Another program posts batches with our account. Critical: both use the same nonces, and channels break. */
 export class SecondSubmitterError extends DeviumError<'second-submitter'> {
   override readonly name = 'SecondSubmitterError'
-}
-
-export interface SecondSubmitterModules {
-  clock: Clock
-  logger: Logger
-  onFatal: (error: unknown) => void
 }
 
 /** Two foreign batches within this time are no coincidence. */
@@ -23,10 +16,10 @@ const FORGET_MS = 3_600_000
  * the program only starts afresh, and ends at the second one. Only batches count: an operator may use the account too.
  */
 export class SecondSubmitterWatch {
-  private readonly modules: SecondSubmitterModules
+  private readonly modules: Pick<BatchSubmitterModules, 'clock' | 'logger' | 'onFatal'>
   private lastAtMs = Number.NEGATIVE_INFINITY
 
-  constructor(modules: SecondSubmitterModules) {
+  constructor(modules: Pick<BatchSubmitterModules, 'clock' | 'logger' | 'onFatal'>) {
     this.modules = modules
   }
 

@@ -41,16 +41,13 @@ const EMPTY_BLOB_DATA = Uint8Array.of(0)
  */
 export class PoolCleaner {
   private readonly modules: PoolCleanerModules
-  private readonly options: Pick<TxManagerOptions, 'receiptQueryIntervalMs' | 'retryIntervalMs'>
+  private readonly options: TxManagerOptions
   private readonly warnings: RepeatedWarnings
   private readonly startedAtMs: number
   private nonces: readonly number[] = []
   private problem: string | undefined
 
-  constructor(
-    modules: PoolCleanerModules,
-    options: Pick<TxManagerOptions, 'receiptQueryIntervalMs' | 'retryIntervalMs'>,
-  ) {
+  constructor(modules: PoolCleanerModules, options: TxManagerOptions) {
     this.modules = modules
     this.options = options
     this.warnings = new RepeatedWarnings(modules)
