@@ -1,6 +1,6 @@
 import { isIPv4 } from 'node:net'
 import { resolve } from 'node:path'
-import { type FlagValues, flag } from '../src/cli/shared/flags.ts'
+import { type FlagValues, flag, flagGroup } from '../src/cli/shared/flags.ts'
 import { UsageError } from '../src/lib/errors.ts'
 import { bootnodesOf } from '../src/rollup/networks/bootnodes.ts'
 import { DATA_AVAILABILITY } from './chainParameters.ts'
@@ -25,118 +25,96 @@ import { parseTopology, type Topology } from './topology.ts'
 /** One machine does not run more nodes. */
 const MAX_NODES = 100
 
+function parseDir(text: string): string {
+  if (text === '') throw new UsageError('expected the path of a directory')
+  return resolve(text)
+}
+
+function parseHost(text: string): string {
+  // From 224 on, addresses are multicast or reserved.
+  if (!isIPv4(text) || Number.parseInt(text, 10) >= 224)
+    throw new UsageError('expected an IPv4 address of this machine, or 0.0.0.0')
+  return text
+}
+
 export const testnetFlags = {
-  nodes: flag.integer('Testnet', 'nodes', 3, 'Nodes, the first of which is the sequencer', { min: 1, max: MAX_NODES }),
-  blockTime: flag.integer('Testnet', 'block-time', 1, 'Seconds between L2 blocks', { min: 1, max: 600 }),
-  l1BlockTime: flag.integer('Testnet', 'l1-block-time', 2, 'Seconds between L1 blocks', { min: 1, max: 600 }),
-  chainId: flag.integer('Testnet', 'chain-id', 901, 'L2 chain id', { min: 1, max: 2 ** 32 - 1 }),
-  l1ChainId: flag.integer('Testnet', 'l1-chain-id', 900, 'L1 chain id', { min: 1, max: 2 ** 32 - 1 }),
-  fork: {
-    ...flag.choice<TestnetFork>(
-      'Testnet',
-      'fork',
-      TESTNET_FORKS,
-      DEFAULT_FORK,
-      'Fork that the chain has from its genesis block on; with --fork-at, the one before its first',
+  ...flagGroup('Testnet', {
+    nodes: flag.integer(3, 'Nodes, the first of which is the sequencer', { min: 1, max: MAX_NODES }),
+    'block-time': flag.integer(1, 'Seconds between L2 blocks', { min: 1, max: 600 }),
+    'l1-block-time': flag.integer(2, 'Seconds between L1 blocks', { min: 1, max: 600 }),
+    'chain-id': flag.integer(901, 'L2 chain id', { min: 1, max: 2 ** 32 - 1 }),
+    'l1-chain-id': flag.integer(900, 'L1 chain id', { min: 1, max: 2 ** 32 - 1 }),
+    fork: {
+      ...flag.choice<TestnetFork>(
+        TESTNET_FORKS,
+        DEFAULT_FORK,
+        'Fork that the chain has from its genesis block on; with --fork-at, the one before its first',
+      ),
+      parse: parseFork,
+    },
+    'fork-at': flag.custom<ForkActivation[]>(
+      '<fork:seconds,…>',
+      parseForkActivations,
+      [],
+      'Forks to activate while it runs, each so many seconds after the start',
+      { repeatable: true },
     ),
-    parse: parseFork,
-  },
-  forkAt: {
-    ...flag.list('Testnet', 'fork-at', 'Forks to activate while it runs, each so many seconds after the start', {
-      placeholder: '<fork:seconds,…>',
-    }),
-    default: [] as ForkActivation[],
-    parse: parseForkActivations,
-  },
-  upgradeBundle: flag.optional(
-    'Testnet',
-    'upgrade-bundle',
-    "File with Lagoon's published upgrade transactions; needed where Lagoon is activated while the chain runs",
-    { placeholder: '<file>' },
-  ),
-  l1Client: {
-    group: 'Testnet',
-    name: 'l1-client',
-    description:
+    'upgrade-bundle': flag.optional(
+      '<file>',
+      "File with Lagoon's published upgrade transactions; needed where Lagoon is activated while the chain runs",
+    ),
+    'l1-client': flag.custom<L1Client>(
+      '<anvil|geth=path>',
+      parseL1Client,
+      'anvil',
       'The L1: anvil, or the go-ethereum (1.17.10 or newer) at a path, driven by a consensus client of the runner',
-    placeholder: '<anvil|geth=path>',
-    default: 'anvil' as L1Client,
-    parse: parseL1Client,
-  },
-  l1ForkAt: {
-    ...flag.list('Testnet', 'l1-fork-at', 'Forks of an L1 that is go-ethereum, each so many seconds after the start', {
-      placeholder: '<amsterdam:seconds>',
-    }),
-    default: [] as L1ForkActivation[],
-    parse: parseL1ForkActivations,
-  },
-  client: {
-    ...flag.list(
-      'Testnet',
-      'client',
-      'Programs of others for chosen nodes: op-node, kona, op-geth or op-reth, and its path',
-      {
-        placeholder: '<NODE=CLIENT:PATH,…>',
-      },
     ),
-    default: [] as ClientChoice[],
-    parse: parseClients,
-  },
-  da: flag.choice(
-    'Testnet',
-    'da',
-    DATA_AVAILABILITY,
-    'calldata',
-    'Where the batch submitter posts; auto: wherever it costs less',
-  ),
-  dir: {
-    ...flag.string('Data', 'dir', 'devnet', 'Where everything is kept; a second start goes on with the same chain'),
-    placeholder: '<path>',
-    parse: (text: string) => {
-      if (text === '') throw new UsageError('expected the path of a directory')
-      return resolve(text)
-    },
-  },
-  reset: flag.boolean('Data', 'reset', 'Delete the chain kept in --dir and begin a new one'),
-  basePort: flag.port(
-    'Network',
-    'base-port',
-    9500,
-    'First port: L1, then the batch submitter, and ten for each node; 0 finds free ones',
-  ),
-  host: {
-    ...flag.string('Network', 'host', '127.0.0.1', 'Address to listen on; 0.0.0.0 lets other machines join', {
-      placeholder: '<ip>',
-    }),
-    parse: (text: string) => {
-      // From 224 on, addresses are multicast or reserved.
-      if (!isIPv4(text) || Number.parseInt(text, 10) >= 224)
-        throw new UsageError('expected an IPv4 address of this machine, or 0.0.0.0')
-      return text
-    },
-  },
-  topology: {
-    group: 'Testnet',
-    name: 'topology',
-    description:
+    'l1-fork-at': flag.custom<L1ForkActivation[]>(
+      '<amsterdam:seconds>',
+      parseL1ForkActivations,
+      [],
+      'Forks of an L1 that is go-ethereum, each so many seconds after the start',
+      { repeatable: true },
+    ),
+    client: flag.custom<ClientChoice[]>(
+      '<NODE=CLIENT:PATH,…>',
+      parseClients,
+      [],
+      'Programs of others for chosen nodes: op-node, kona, op-geth or op-reth, and its path',
+      { repeatable: true },
+    ),
+    da: flag.choice(DATA_AVAILABILITY, 'calldata', 'Where the batch submitter posts; auto: wherever it costs less'),
+    topology: flag.custom<Topology>(
+      '<full|line|star|random:K>',
+      parseTopology,
+      undefined,
       'Which nodes dial which: full, line, star, or random:K (each dials K earlier ones), and nobody else. By default a node dials the sequencer and two more, and finds the others by discovery',
-    placeholder: '<full|line|star|random:K>',
-    default: undefined as Topology,
-    parse: parseTopology,
-  },
-  scenario: flag.list(
-    'Testnet',
-    'scenario',
-    'Run these scenarios, one after the other, on a new testnet, and end: exit code 1 where one fails (docs/testnet.md names them; a file may hold another)',
-    { placeholder: '<name|file,…>' },
-  ),
-  failFast: flag.boolean(
-    'Testnet',
-    'fail-fast',
-    'Stop everything, with exit code 1, when a program ends by itself. Without this flag that is so where nobody can press a key to start it again: with --json, --plain, or without a terminal',
-  ),
-  json: flag.boolean('Output', 'json', 'Print one JSON object a line'),
-  plain: flag.boolean('Output', 'plain', 'Print plain lines even on a terminal'),
+    ),
+    scenario: flag.list(
+      'Run these scenarios, one after the other, on a new testnet, and end: exit code 1 where one fails (docs/testnet.md names them; a file may hold another)',
+      { placeholder: '<name|file,…>' },
+    ),
+    'fail-fast': flag.boolean(
+      'Stop everything, with exit code 1, when a program ends by itself. Without this flag that is so where nobody can press a key to start it again: with --json, --plain, or without a terminal',
+    ),
+  }),
+  ...flagGroup('Data', {
+    dir: flag.custom(
+      '<path>',
+      parseDir,
+      'devnet',
+      'Where everything is kept; a second start goes on with the same chain',
+    ),
+    reset: flag.boolean('Delete the chain kept in --dir and begin a new one'),
+  }),
+  ...flagGroup('Network', {
+    'base-port': flag.port(9500, 'First port: L1, then the batch submitter, and ten for each node; 0 finds free ones'),
+    host: flag.custom('<ip>', parseHost, '127.0.0.1', 'Address to listen on; 0.0.0.0 lets other machines join'),
+  }),
+  ...flagGroup('Output', {
+    json: flag.boolean('Print one JSON object a line'),
+    plain: flag.boolean('Print plain lines even on a terminal'),
+  }),
 }
 
 export const testnetProgram = { name: 'devium testnet', envPrefixes: ['DEVIUM_TESTNET'], flags: testnetFlags }

@@ -2,11 +2,12 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { expect, it, onTestFinished } from 'vitest'
+import { flagKey } from '../../src/cli/shared/flags.ts'
 import { type TestnetOptions, testnetFlags } from '../flags.ts'
 import { chooseScenarios, optionsFor } from './chooseScenarios.ts'
 
 const defaults = Object.fromEntries(
-  Object.entries(testnetFlags).map(([key, flag]) => [key, flag.default]),
+  Object.values(testnetFlags).map((flag) => [flagKey(flag.name), flag.default]),
 ) as TestnetOptions
 const steps = async () => {}
 

@@ -1,6 +1,7 @@
 import { resolve } from 'node:path'
 import { pathToFileURL } from 'node:url'
 import { z } from 'zod'
+import { type FlagSpec, flagKey } from '../../src/cli/shared/flags.ts'
 import { describeError, UsageError } from '../../src/lib/errors.ts'
 import { unknownName } from '../../src/lib/nearest.ts'
 import { type TestnetOptions, testnetFlags } from '../flags.ts'
@@ -38,6 +39,9 @@ async function scenarioIn(file: string): Promise<Scenario> {
   }
 }
 
+/** Flags by their keys in a scenario. */
+const FLAGS = new Map<string, FlagSpec<unknown>>(Object.values(testnetFlags).map((spec) => [flagKey(spec.name), spec]))
+
 /** Directory of a testnet for scenarios, which is reset at each run. */
 const DIR = 'devnet-scenario'
 
@@ -59,21 +63,23 @@ export function optionsFor(scenarios: readonly NamedScenario[], { options, given
       if (key === 'nodes') wanted.nodes = Math.max(Number(value), Number(other ?? 0))
       else if (other === undefined || other === value) wanted[key] = value
       else {
-        const flag = `--${testnetFlags[key].name}`
+        const flag = `--${FLAGS.get(key)?.name}`
         throw new UsageError(`--scenario ${name} needs ${flag} ${value}, another one ${other}: run it alone`)
       }
     }
   }
-  const added = Object.entries(wanted).flatMap(([key, value]) =>
-    isFlag(key) && !given.has(testnetFlags[key].name) ? [{ key, name: testnetFlags[key].name, value }] : [],
-  )
-  const values = added.map(({ key, value }) => [key, testnetFlags[key].parse(String(value))])
+  const added = Object.entries(wanted).flatMap(([key, value]) => {
+    const spec = FLAGS.get(key)
+    return spec === undefined || given.has(spec.name)
+      ? []
+      : [{ key, name: spec.name, value: spec.parse(String(value)) }]
+  })
   return {
-    options: { ...options, ...Object.fromEntries(values) },
+    options: { ...options, ...Object.fromEntries(added.map(({ key, value }) => [key, value])) },
     given: new Set([...given, ...added.map(({ name }) => name)]),
   }
 }
 
-function isFlag(key: string): key is keyof typeof testnetFlags {
-  return key in testnetFlags
+function isFlag(key: string): key is keyof TestnetOptions {
+  return FLAGS.has(key)
 }

@@ -1,4 +1,4 @@
-import type { testnetFlags } from '../flags.ts'
+import type { TestnetOptions } from '../flags.ts'
 import type { Now } from './now.ts'
 
 /** A script that injects faults into a testnet and checks the effects. A scenario file has it as its default export. */
@@ -11,7 +11,7 @@ export interface Scenario {
 }
 
 /** Flag values as on the command line. */
-export type ScenarioFlags = { [flag in keyof typeof testnetFlags]?: string | number | boolean }
+export type ScenarioFlags = { [flag in keyof TestnetOptions]?: string | number | boolean }
 
 /** `before` is the state at the step's start. A condition that throws is not met. */
 export type Condition = (now: Now, before: Now) => boolean | Promise<boolean>

@@ -154,7 +154,7 @@ function sequencerOf(
   const [only] = endpoints
   if (only !== undefined && endpoints.length === 1) return only
   return new ActiveSequencer({ clock: systemClock, logger }, endpoints, {
-    checkIntervalMs: values.activeSequencerCheck,
+    checkIntervalMs: values.activeSequencerCheckDuration,
     timeoutMs: values.networkTimeout,
   })
 }

@@ -27,12 +27,12 @@ export function endpointsOf(values: BatchSubmitterValues): BatchSubmitterEndpoin
     for (const url of urls) checkUrl(name, url)
     return urls
   }
-  for (const url of values.throttleEndpoints) checkUrl('throttle.additional-endpoints', url)
+  for (const url of values.throttleAdditionalEndpoints) checkUrl('throttle.additional-endpoints', url)
   const endpoints = {
     l1: listOf('l1-eth-rpc', values.l1EthRpc, 'empty L1 RPC URL'),
     l2: listOf('l2-eth-rpc', values.l2EthRpc, 'empty L2 RPC URL'),
     rollup: listOf('rollup-rpc', values.rollupRpc, 'empty rollup RPC URL'),
-    builders: values.throttleEndpoints,
+    builders: values.throttleAdditionalEndpoints,
   }
   if (endpoints.l2.length !== endpoints.rollup.length) {
     throw new UsageError(
@@ -65,7 +65,7 @@ export function batcherOptionsOf(values: BatchSubmitterValues): BatcherOptions {
     targetNumFrames: values.targetNumFrames,
     approxComprRatio: values.approxComprRatio,
     compressor: values.compressor,
-    compressionAlgorithm: values.compressionAlgorithm,
+    compressionAlgorithm: values.compressionAlgo,
     batchType: values.batchType === 1 ? 'span' : 'singular',
     networkTimeoutMs: values.networkTimeout,
     waitNodeSync: values.waitNodeSync,
@@ -79,13 +79,13 @@ export function batcherOptionsOf(values: BatchSubmitterValues): BatcherOptions {
 
 function throttleOptionsOf(values: BatchSubmitterValues): ThrottleOptions {
   return {
-    type: values.throttleType,
-    lowerThreshold: values.throttleLower,
-    upperThreshold: values.throttleUpper,
-    txSizeLowerLimit: values.throttleTxLower,
-    txSizeUpperLimit: values.throttleTxUpper,
-    blockSizeLowerLimit: values.throttleBlockLower,
-    blockSizeUpperLimit: values.throttleBlockUpper,
+    type: values.throttleControllerType,
+    lowerThreshold: values.throttleUnsafeDaBytesLowerThreshold,
+    upperThreshold: values.throttleUnsafeDaBytesUpperThreshold,
+    txSizeLowerLimit: values.throttleTxSizeLowerLimit,
+    txSizeUpperLimit: values.throttleTxSizeUpperLimit,
+    blockSizeLowerLimit: values.throttleBlockSizeLowerLimit,
+    blockSizeUpperLimit: values.throttleBlockSizeUpperLimit,
     pid: {
       kp: values.throttlePidKp,
       ki: values.throttlePidKi,
@@ -105,23 +105,23 @@ export function txManagerOptionsOf(values: BatchSubmitterValues): TxManagerOptio
     resubmissionTimeoutMs: values.resubmissionTimeout,
     networkTimeoutMs: values.networkTimeout,
     feeLimitMultiplier: BigInt(values.feeLimitMultiplier),
-    feeLimitThresholdWei: gweiToWei(values.feeLimitThreshold, 'txmgr.fee-limit-threshold'),
-    minBaseFeeWei: gweiToWei(values.minBaseFee, 'txmgr.min-basefee'),
-    minTipCapWei: gweiToWei(values.minTipCap, 'txmgr.min-tip-cap'),
+    feeLimitThresholdWei: gweiToWei(values.txmgrFeeLimitThreshold, 'txmgr.fee-limit-threshold'),
+    minBaseFeeWei: gweiToWei(values.txmgrMinBasefee, 'txmgr.min-basefee'),
+    minTipCapWei: gweiToWei(values.txmgrMinTipCap, 'txmgr.min-tip-cap'),
     minBlobFeeWei: DEFAULT_MIN_BLOB_FEE_WEI,
-    blobTipCapDynamic: values.blobTipCapDynamic,
-    blobTipCapPercentile: values.blobTipCapPercentile,
-    blobTipCapRange: values.blobTipCapRange,
-    maxBaseFeeWei: gweiToWei(values.maxBaseFee, 'txmgr.max-basefee'),
-    maxTipCapWei: gweiToWei(values.maxTipCap, 'txmgr.max-tip-cap'),
-    sendTimeoutMs: values.sendTimeout,
-    notInMempoolTimeoutMs: values.notInMempoolTimeout,
-    receiptQueryIntervalMs: values.receiptQueryInterval,
-    rebroadcastIntervalMs: values.rebroadcastInterval,
-    retryIntervalMs: values.retryInterval,
-    maxRetries: values.maxRetries,
-    cellProofTime: values.cellProofTime,
-    alreadyPublishedErrors: values.alreadyPublishedErrors,
+    blobTipCapDynamic: values.txmgrBlobTipCapDynamic,
+    blobTipCapPercentile: values.txmgrBlobTipCapPercentile,
+    blobTipCapRange: values.txmgrBlobTipCapRange,
+    maxBaseFeeWei: gweiToWei(values.txmgrMaxBasefee, 'txmgr.max-basefee'),
+    maxTipCapWei: gweiToWei(values.txmgrMaxTipCap, 'txmgr.max-tip-cap'),
+    sendTimeoutMs: values.txmgrSendTimeout,
+    notInMempoolTimeoutMs: values.txmgrNotInMempoolTimeout,
+    receiptQueryIntervalMs: values.txmgrReceiptQueryInterval,
+    rebroadcastIntervalMs: values.txmgrRebroadcastInterval,
+    retryIntervalMs: values.txmgrRetryInterval,
+    maxRetries: values.txmgrMaxRetries,
+    cellProofTime: values.txmgrCellProofTime,
+    alreadyPublishedErrors: values.txmgrAlreadyPublishedCustomErrs,
   }
   checkTxManagerOptions(options)
   return options

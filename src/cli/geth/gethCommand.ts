@@ -7,6 +7,7 @@ import { describeError, UsageError } from '../../lib/errors.ts'
 import type { RootLogger } from '../../lib/logger.ts'
 import { Progress, type ProgressOptions, type ProgressSink, progressInLog } from '../../lib/progress.ts'
 import { describeUnknown } from '../../lib/unknownMembers.ts'
+import { flagKey } from '../shared/flags.ts'
 import { createProgram, createProgramLogger, logFlags } from '../shared/program.ts'
 import { ProgressLine } from '../shared/terminal/progressLine.ts'
 import { VERSION } from '../shared/version.ts'
@@ -60,14 +61,14 @@ function createDatadirCommand(program: Command, { run, ...spec }: DatadirCommand
     version: VERSION,
     run: async (values, { signal, fail }) => {
       // Flags before the sub-command belong to the program.
-      const before = optionsByName(program)
+      const before = optionsByKey(program)
       const [refused] = [...checkCompatFlags(before).refused, ...checkCompatFlags(values).refused]
       if (refused !== undefined) throw new UsageError(refused)
       // The environment has the lowest precedence.
-      const given = optionsByName(command)
+      const given = optionsByKey(command)
       const datadir = given.datadir ?? before.datadir ?? values.datadir
       const modeBefore = given.gcmode === undefined ? before.gcmode : undefined
-      const gcMode = modeBefore === undefined ? values.gcMode : gethFlags.gcMode.parse(modeBefore)
+      const gcMode = modeBefore === undefined ? values.gcmode : gethFlags.gcmode.parse(modeBefore)
       const line = process.stdout.isTTY ? new ProgressLine(process.stdout) : undefined
       const logger = createProgramLogger(values, signal, line === undefined ? undefined : (text) => line.write(text))
       const sink = line ?? progressInLog(logger)
@@ -169,9 +170,9 @@ function createExecuteCommand(): Command {
   return execute.argument('[files...]', "Files in the format of kona's executor tests, plain or gzip")
 }
 
-function optionsByName(program: Command): Record<string, string | undefined> {
+function optionsByKey(program: Command): Record<string, string | undefined> {
   return Object.fromEntries(
-    program.options.map((option) => [option.name(), program.getOptionValue(option.attributeName())]),
+    program.options.map((option) => [flagKey(option.name()), program.getOptionValue(option.attributeName())]),
   )
 }
 

@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest'
+import { flagKey } from '../shared/flags.ts'
 import { checkCompatFlags, gethCompatFlags } from './gethCompatFlags.ts'
 import { gethFlags } from './gethFlags.ts'
 
@@ -32,7 +33,9 @@ describe('checkCompatFlags', () => {
     ],
     [{ 'override.holocene': '0' }, [], ['--override.holocene is not supported: set holoceneTime in the genesis file']],
   ])('%j', (given, ignored, refused) => {
-    const report = checkCompatFlags(given)
+    const report = checkCompatFlags(
+      Object.fromEntries(Object.entries(given).map(([name, value]) => [flagKey(name), value])),
+    )
     expect([...report.ignored].sort()).toEqual(ignored)
     expect(report.refused).toEqual(refused)
   })

@@ -1,7 +1,5 @@
 import { FORKS } from '../../rollup/protocol/types.ts'
-import type { FlagSpec } from '../shared/flags.ts'
-
-const GROUP = 'Compatibility'
+import { type FlagRow, type FlagSpec, flagGroup, flagKey } from '../shared/flags.ts'
 
 /**
  * op-geth's flags that have no effect here, since this client has no peer-to-peer network and no key store. They are
@@ -161,12 +159,10 @@ const REFUSED_SWITCHES: Record<string, string> = Object.fromEntries([
   ]),
 ])
 
-export const gethCompatFlags: Record<string, FlagSpec<string | undefined>> = {
-  ...table(Object.keys(VALUE_FLAGS), '<value>'),
-  ...table(Object.keys(SWITCHES), undefined),
-  ...table(Object.keys(REFUSED_VALUES), '<value>'),
-  ...table(Object.keys(REFUSED_SWITCHES), undefined),
-}
+export const gethCompatFlags: Record<string, FlagSpec<string | undefined>> = flagGroup('Compatibility', {
+  ...rows(Object.keys({ ...VALUE_FLAGS, ...REFUSED_VALUES }), { parse: String, placeholder: '<value>' }),
+  ...rows(Object.keys({ ...SWITCHES, ...REFUSED_SWITCHES }), { parse: (given) => given.toLowerCase() }),
+})
 
 export interface CompatReport {
   /** Names, with dashes, of the given flags that change nothing. */
@@ -175,11 +171,11 @@ export interface CompatReport {
   refused: string[]
 }
 
-/** Sorts the given compatibility flags. `values` are keyed by flag name. */
+/** Sorts the given compatibility flags. */
 export function checkCompatFlags(values: Readonly<Record<string, unknown>>): CompatReport {
   const report: CompatReport = { ignored: [], refused: [] }
   for (const name of Object.keys(gethCompatFlags)) {
-    const value = values[name]
+    const value = values[flagKey(name)]
     if (typeof value !== 'string') continue
     const advice =
       (value === '' ? undefined : REFUSED_VALUES[name]) ?? (value === 'false' ? undefined : REFUSED_SWITCHES[name])
@@ -189,19 +185,12 @@ export function checkCompatFlags(values: Readonly<Record<string, unknown>>): Com
   return report
 }
 
-function table(
+function rows(
   names: readonly string[],
-  placeholder: string | undefined,
-): Record<string, FlagSpec<string | undefined>> {
-  const spec = (name: string): FlagSpec<string | undefined> => ({
-    group: GROUP,
-    name,
-    description: 'Accepted for compatibility with op-geth',
-    default: undefined,
-    hidden: true,
-    repeatable: true,
-    parse: (given) => (placeholder === undefined ? given.toLowerCase() : given),
-    ...(placeholder === undefined ? {} : { placeholder }),
-  })
-  return Object.fromEntries(names.map((name) => [name, spec(name)]))
+  kind: Pick<FlagRow<string>, 'parse' | 'placeholder'>,
+): Record<string, FlagRow<string | undefined>> {
+  const description = 'Accepted for compatibility with op-geth'
+  return Object.fromEntries(
+    names.map((name) => [name, { description, default: undefined, hidden: true, repeatable: true, ...kind }]),
+  )
 }

@@ -56,51 +56,56 @@ export async function runGeth(
     const chain = await openChain(
       values.datadir,
       { logger: logger.child({ module: 'chain' }), clock, signal },
-      { gcMode: values.gcMode },
+      { gcMode: values.gcmode },
     )
     opened.defer(() => chain.close())
-    const jwtSecret = loadJwtSecret(values.jwtSecret ?? join(values.datadir, 'geth', 'jwtsecret'), { create: true })
+    const jwtSecret = loadJwtSecret(values.authrpcJwtsecret ?? join(values.datadir, 'geth', 'jwtsecret'), {
+      create: true,
+    })
     const pool = new TxPool({ chain, logger: logger.child({ module: 'txpool' }), clock }, poolOptions(values))
     pool.start()
     opened.defer(() => pool.stop())
-    if (values.poolJournal !== '') {
+    if (values.txpoolJournal !== '') {
       const options = {
-        path: resolve(values.datadir, 'geth', values.poolJournal),
-        rejournalMs: Math.max(values.poolRejournal, MIN_REJOURNAL_MS),
+        path: resolve(values.datadir, 'geth', values.txpoolJournal),
+        rejournalMs: Math.max(values.txpoolRejournal, MIN_REJOURNAL_MS),
       }
       const journal = new PoolJournal({ pool, logger: logger.child({ module: 'txpool' }), clock }, options)
       await journal.start()
       opened.defer(() => journal.stop())
     }
-    const sdm: SdmOptIn = { isOn: values.sdmOptIn }
+    const sdm: SdmOptIn = { isOn: values.rollupOperatorSdmOptIn }
     const engine = createEngineMethods(
       { chain, pool, sdm, logger: logger.child({ module: 'engine' }), clock },
       { version: VERSION },
     )
     opened.defer(() => engine.close())
-    const sequencer = values.sequencerHttp === undefined ? undefined : createRpcClient({ url: values.sequencerHttp })
+    const sequencer =
+      values.rollupSequencerhttp === undefined ? undefined : createRpcClient({ url: values.rollupSequencerhttp })
     if (sequencer !== undefined) opened.defer(() => sequencer.close())
     const rpcOptions = {
       ...DEFAULT_RPC_OPTIONS,
       clientVersion: `devium-geth/${VERSION}/${process.platform}-${process.arch}/node${process.versions.node}`,
-      networkId: values.networkId === undefined ? chain.config.chainId : BigInt(values.networkId),
+      networkId: values.networkid === undefined ? chain.config.chainId : BigInt(values.networkid),
       datadir: values.datadir,
-      admitToPool: values.enableTxPoolAdmission ?? sequencer === undefined,
-      callGasCap: values.rpcGasCap,
-      evmTimeoutMs: values.rpcEvmTimeout,
-      txFeeCapWei: BigInt(Math.round(values.rpcTxFeeCap * 1e9)) * 10n ** 9n,
-      allowUnprotected: values.rpcAllowUnprotected,
-      conditionalLookupsPerSecond: values.conditionalEnabled ? values.conditionalRate : undefined,
-      minSuggestedTipWei: values.gpoMinSuggested,
-      maxSuggestedTipWei: values.gpoMaxPrice,
-      maxLogRangeBlocks: values.rpcRangeLimit === 0 ? Number.POSITIVE_INFINITY : values.rpcRangeLimit,
+      admitToPool: values.rollupEnabletxpooladmission ?? sequencer === undefined,
+      callGasCap: values.rpcGascap,
+      evmTimeoutMs: values.rpcEvmtimeout,
+      txFeeCapWei: BigInt(Math.round(values.rpcTxfeecap * 1e9)) * 10n ** 9n,
+      allowUnprotected: values.rpcAllowUnprotectedTxs,
+      conditionalLookupsPerSecond: values.rollupSequencertxconditionalenabled
+        ? values.rollupSequencertxconditionalcostratelimit
+        : undefined,
+      minSuggestedTipWei: values.gpoMinsuggestedpriorityfee,
+      maxSuggestedTipWei: values.gpoMaxprice,
+      maxLogRangeBlocks: values.rpcRangelimit === 0 ? Number.POSITIVE_INFINITY : values.rpcRangelimit,
     }
     const rpcLogger = logger.child({ module: 'rpc' })
     const methods = createEthMethods({ chain, pool, sdm, logger: rpcLogger, clock, sequencer }, rpcOptions)
     const dispatch = (table: ReadonlyMap<string, RpcHandler>, options: Partial<RpcDispatcherOptions>) =>
       createRpcDispatcher({
         methods: table,
-        maxBatchSize: values.rpcBatchLimit,
+        maxBatchSize: values.rpcBatchRequestLimit,
         onUnexpectedError: (method, error) => {
           // The error is expected during a stop.
           if (!signal.aborted) logger.error('RPC method failed unexpectedly', { method, err: describeError(error) })
@@ -113,7 +118,7 @@ export async function runGeth(
       {
         workers: values.rpcWorkers === 0 ? Math.max(1, availableParallelism() - 1) : values.rpcWorkers,
         rpc: rpcOptions,
-        maxBatchSize: values.rpcBatchLimit,
+        maxBatchSize: values.rpcBatchRequestLimit,
         ports: portsOf(values, isOnePort, methods, logger),
         isMeasured: values.metrics,
       },
@@ -136,12 +141,12 @@ export async function runGeth(
           work: 'block',
           ...(metrics === undefined ? {} : { onCall: metrics.onCall }),
         }),
-        allowedHosts: values.authVhosts,
+        allowedHosts: values.authrpcVhosts,
         jwtSecret,
         maxBodyBytes: ENGINE_BODY_BYTES,
       }),
-      hostOf(values.authAddr),
-      values.authPort,
+      hostOf(values.authrpcAddr),
+      values.authrpcPort,
       '--authrpc.port',
       { signal },
     )
@@ -190,7 +195,7 @@ function checkFlags(
   const { ignored, refused } = checkCompatFlags(compatValues)
   const [first] = refused
   if (first !== undefined) throw new UsageError(first)
-  if (values.sequencerHttp !== undefined && !/^https?:\/\//.test(values.sequencerHttp)) {
+  if (values.rollupSequencerhttp !== undefined && !/^https?:\/\//.test(values.rollupSequencerhttp)) {
     throw new UsageError('--rollup.sequencerhttp must be an http or https URL')
   }
   for (const warning of warnings) logger.warn(warning)
@@ -218,7 +223,7 @@ function portsOf(
         allowedHosts: values.httpVhosts,
         version: VERSION,
         readyAgeS: values.rpcReadyAge / 1000,
-        ...(values.httpCorsDomain.length === 0 ? {} : { corsOrigins: values.httpCorsDomain }),
+        ...(values.httpCorsdomain.length === 0 ? {} : { corsOrigins: values.httpCorsdomain }),
       }
     : undefined
   return {
@@ -240,14 +245,14 @@ function servedNamespaces(
 
 function poolOptions(values: GethValues) {
   return {
-    priceLimitWei: values.poolPriceLimit,
-    priceBumpPercent: BigInt(values.poolPriceBump),
-    globalSlots: values.poolGlobalSlots,
-    globalQueue: values.poolGlobalQueue,
-    accountQueue: values.poolAccountQueue,
-    lifetimeMs: values.poolLifetime,
-    minBlockTipWei: values.poolNoLocals ? values.minerGasPrice : 0n,
-    effectiveGasLimit: values.minerEffectiveGasLimit,
+    priceLimitWei: values.txpoolPricelimit,
+    priceBumpPercent: BigInt(values.txpoolPricebump),
+    globalSlots: values.txpoolGlobalslots,
+    globalQueue: values.txpoolGlobalqueue,
+    accountQueue: values.txpoolAccountqueue,
+    lifetimeMs: values.txpoolLifetime,
+    minBlockTipWei: values.txpoolNolocals ? values.minerGasprice : 0n,
+    effectiveGasLimit: values.minerEffectivegaslimit,
   }
 }
 

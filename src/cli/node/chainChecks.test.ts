@@ -4,6 +4,7 @@ import { join } from 'node:path'
 import { expect, it } from 'vitest'
 import { errorWith } from '../../lib/testUtils/errorWith.ts'
 import { testConfig } from '../../rollup/protocol/testUtils/config.ts'
+import { flagKey } from '../shared/flags.ts'
 import { refuseUncheckedMessages } from './chainChecks.ts'
 import { p2pFlags } from './p2pFlags.ts'
 import { rollupNodeFlags } from './rollupNodeFlags.ts'
@@ -42,9 +43,9 @@ it('the node does not start on such a chain', async () => {
     const path = join(folder, 'set.json')
     writeFileSync(path, '{"dependencies": {"11155420": {}, "1301": {}}}')
     const flags = Object.entries({ ...rollupNodeFlags, ...p2pFlags })
-    const defaults = Object.fromEntries(flags.map(([key, flag]) => [key, flag.default])) as RollupNodeValues
+    const defaults = Object.fromEntries(flags.map(([name, flag]) => [flagKey(name), flag.default])) as RollupNodeValues
     const endpoints = { l1: ['http://127.0.0.1:1'], l2: 'http://127.0.0.1:1', l2JwtSecret: join(folder, 'jwt.txt') }
-    const chain = { network: 'op-sepolia', overrideLagoon: 1_900_000_000, dependencySet: path }
+    const chain = { network: 'op-sepolia', overrideLagoon: 1_900_000_000, interopDependencySet: path }
     const context = { signal: AbortSignal.abort(), fail: () => {}, warnings: [], given: new Set<string>() }
     await expect(runRollupNode({ ...defaults, ...endpoints, ...chain, logLevel: 'error' }, context)).rejects.toThrow(
       errorWith('usage', 11155420, 1301, '--l2.follow.source'),

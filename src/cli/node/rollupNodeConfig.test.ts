@@ -7,7 +7,7 @@ import { silentLogger } from '../../lib/logger.ts'
 import { errorWith } from '../../lib/testUtils/errorWith.ts'
 import { dumpRollupConfig, networkNames, rollupConfigOf } from '../../rollup/networks/index.ts'
 import { BUNDLE_PINS, upgradeBundleToJson, upgradeDepositsOf } from '../../rollup/protocol/index.ts'
-import type { FlagValues } from '../shared/flags.ts'
+import { type FlagValues, flagKey } from '../shared/flags.ts'
 import { checkRollupNodeFlags, loadRollupConfig } from './rollupNodeConfig.ts'
 import { rollupNodeFlags } from './rollupNodeFlags.ts'
 
@@ -29,7 +29,9 @@ function file(name: string, content: unknown): string {
 }
 
 function values(changes: Partial<Values> = {}): Values {
-  const defaults = Object.fromEntries(Object.entries(rollupNodeFlags).map(([key, flag]) => [key, flag.default]))
+  const defaults = Object.fromEntries(
+    Object.entries(rollupNodeFlags).map(([name, flag]) => [flagKey(name), flag.default]),
+  )
   return { ...(defaults as Values), l2: 'http://127.0.0.1:8551', l2JwtSecret: 'jwt.txt', ...changes }
 }
 
@@ -56,12 +58,12 @@ const DEPENDENCY_SET_FAULTS: readonly [what: string, set: unknown, problem: stri
 ]
 
 const load = (changes: Partial<Values>) =>
-  loadRollupConfig(values({ l1ChainConfig: file('l1-of-900.json', L1_CHAIN), ...changes }), silentLogger)
+  loadRollupConfig(values({ rollupL1ChainConfig: file('l1-of-900.json', L1_CHAIN), ...changes }), silentLogger)
 
 describe('loadRollupConfig', () => {
   it('reads a file and replaces fork times by flags', async () => {
     const rollupConfig = file('rollup.json', { ...rollupJson, chain_op_config: CHAIN_OP_CONFIG })
-    const config = await load({ rollupConfig, overrideIsthmus: 1_900_000_000, overridePectraBlobSchedule: 7 })
+    const config = await load({ rollupConfig, overrideIsthmus: 1_900_000_000, overridePectrablobschedule: 7 })
     expect(config.l2ChainId).toBe(901n)
     expect(config.forks).toMatchObject({ holocene: 0, isthmus: 1_900_000_000 })
     expect(config.pectraBlobScheduleTime).toBe(7)
@@ -79,19 +81,19 @@ describe('loadRollupConfig', () => {
     const set = file('set.json', { dependencies: { 901: {}, 902: {} }, overrideMessageExpiryWindow: null })
     const older = { ...LAGOON, lagoon_time: undefined, interop_time: 11 }
     for (const json of [LAGOON, older]) {
-      const config = await load({ rollupConfig: file('rollup.json', json), dependencySet: set })
+      const config = await load({ rollupConfig: file('rollup.json', json), interopDependencySet: set })
       expect(config.forks.lagoon).toBe(11)
       expect(config.dependencySet).toEqual([901n, 902n])
       expect(config.lagoonBundle).toBeUndefined()
     }
-    const overridden = { rollupConfig: file('rollup.json', LAGOON), dependencySet: set, overrideLagoon: 20 }
+    const overridden = { rollupConfig: file('rollup.json', LAGOON), interopDependencySet: set, overrideLagoon: 20 }
     expect((await load(overridden)).forks.lagoon).toBe(20)
   })
 
   it("accepts a file with Karst's bundle, which is also built in", async () => {
     const karst = upgradeBundleToJson({ pin: BUNDLE_PINS.karst, deposits: upgradeDepositsOf('karst') })
-    const upgradeBundles = [file('karst.json', JSON.parse(JSON.stringify(karst)))]
-    const config = await load({ rollupConfig: file('rollup.json', rollupJson), upgradeBundles })
+    const rollupUpgradeBundle = [file('karst.json', JSON.parse(JSON.stringify(karst)))]
+    const config = await load({ rollupConfig: file('rollup.json', rollupJson), rollupUpgradeBundle })
     expect(config.lagoonBundle).toBeUndefined()
   })
 
@@ -106,40 +108,43 @@ describe('loadRollupConfig', () => {
       { time: 0, updateFraction: 3338477n },
       { time: 50, updateFraction: 5007716n },
     ]
-    expect((await load({ rollupConfig, l1ChainConfig: file('l1.json', L1_CHAIN) })).l1BlobSchedule).toEqual(expected)
-    expect((await load({ rollupConfig, l1ChainConfig: file('l1.json', { config: L1_CHAIN }) })).l1BlobSchedule).toEqual(
+    expect((await load({ rollupConfig, rollupL1ChainConfig: file('l1.json', L1_CHAIN) })).l1BlobSchedule).toEqual(
       expected,
     )
+    expect(
+      (await load({ rollupConfig, rollupL1ChainConfig: file('l1.json', { config: L1_CHAIN }) })).l1BlobSchedule,
+    ).toEqual(expected)
   })
 
   it('requires it for a private L1, unless the chain never reaches Ecotone', async () => {
     const rollupConfig = file('rollup.json', rollupJson)
-    await expect(load({ rollupConfig, l1ChainConfig: undefined })).rejects.toThrow(
+    await expect(load({ rollupConfig, rollupL1ChainConfig: undefined })).rejects.toThrow(
       errorWith('usage', '--rollup.l1-chain-config', 'chain 900'),
     )
     const { ecotone_time: _, fjord_time: __, granite_time: ___, holocene_time: ____, ...early } = rollupJson
     const beforeEcotone = file('early.json', early)
-    expect((await load({ rollupConfig: beforeEcotone, l1ChainConfig: undefined })).l1BlobSchedule).toBeUndefined()
+    expect((await load({ rollupConfig: beforeEcotone, rollupL1ChainConfig: undefined })).l1BlobSchedule).toBeUndefined()
   })
 
   it('ignores retired entries of the L1 config, as op-node does', async () => {
     const retired = { ...L1_CHAIN.blobSchedule, osaka: {}, verkle: { baseFeeUpdateFraction: 1 }, amsterdam: {} }
     const l1 = file('l1.json', { ...L1_CHAIN, osakaTime: 60, verkleTime: 70, blobSchedule: retired })
-    const schedule = (await load({ rollupConfig: file('rollup.json', rollupJson), l1ChainConfig: l1 })).l1BlobSchedule
+    const schedule = (await load({ rollupConfig: file('rollup.json', rollupJson), rollupL1ChainConfig: l1 }))
+      .l1BlobSchedule
     expect(schedule?.map(({ time }) => time)).toEqual([0, 50])
   })
 
   it('refuses a chain on top of an OP Stack L2, and names that L2', async () => {
     const rollupConfig = file('rollup.json', rollupJson)
-    const l1ChainConfig = file('l3.json', { chainId: 900, optimism: {} })
-    await expect(load({ rollupConfig, l1ChainConfig })).rejects.toThrow(errorWith('usage', 'chain 900', 'L3'))
+    const rollupL1ChainConfig = file('l3.json', { chainId: 900, optimism: {} })
+    await expect(load({ rollupConfig, rollupL1ChainConfig })).rejects.toThrow(errorWith('usage', 'chain 900', 'L3'))
     const onBuiltIn = file('on-op.json', { ...rollupJson, l1_chain_id: 10 })
     await expect(load({ rollupConfig: onBuiltIn })).rejects.toThrow(errorWith('usage', 'op-mainnet'))
   })
 
   it('ignores it if the parameters are built in', async () => {
     const network = 'op-mainnet'
-    expect((await load({ network, l1ChainConfig: file('l1.json', L1_CHAIN) })).l1BlobSchedule).toBeUndefined()
+    expect((await load({ network, rollupL1ChainConfig: file('l1.json', L1_CHAIN) })).l1BlobSchedule).toBeUndefined()
   })
 
   // The registry marks twelve chains as alt-da. Eight of them have settings of a challenge contract.
@@ -232,14 +237,14 @@ describe('loadRollupConfig', () => {
     ],
     ...DEPENDENCY_SET_FAULTS.map(([what, set, problem]): [string, () => Partial<Values>, string] => [
       `a dependency set ${what}`,
-      () => ({ rollupConfig: file('rollup.json', LAGOON), dependencySet: file('set.json', set) }),
+      () => ({ rollupConfig: file('rollup.json', LAGOON), interopDependencySet: file('set.json', set) }),
       problem,
     ]),
     [
       'a bundle that is none',
       () => ({
         rollupConfig: file('rollup.json', rollupJson),
-        upgradeBundles: [file('bundle.json', { transactions: [] })],
+        rollupUpgradeBundle: [file('bundle.json', { transactions: [] })],
       }),
       'bundle.json: upgrade bundle:',
     ],
@@ -260,12 +265,12 @@ describe('loadRollupConfig', () => {
     ['an unknown network', () => ({ network: 'op-mainet' }), 'op-mainnet'],
     [
       'an L1 config of another chain',
-      () => ({ rollupConfig: file('rollup.json', rollupJson), l1ChainConfig: file('l1.json', { chainId: 5 }) }),
+      () => ({ rollupConfig: file('rollup.json', rollupJson), rollupL1ChainConfig: file('l1.json', { chainId: 5 }) }),
       'chain 5',
     ],
     [
       'an L1 config without blobs',
-      () => ({ rollupConfig: file('rollup.json', rollupJson), l1ChainConfig: file('l1.json', { chainId: 900 }) }),
+      () => ({ rollupConfig: file('rollup.json', rollupJson), rollupL1ChainConfig: file('l1.json', { chainId: 900 }) }),
       'blob schedule',
     ],
   ])('refuses %s in one line', async (_name, changes, expected) => {

@@ -30,10 +30,10 @@ export type ConfigValues = Pick<
   Values,
   | 'network'
   | 'rollupConfig'
-  | 'l1ChainConfig'
-  | 'dependencySet'
-  | 'upgradeBundles'
-  | 'overridePectraBlobSchedule'
+  | 'rollupL1ChainConfig'
+  | 'interopDependencySet'
+  | 'rollupUpgradeBundle'
+  | 'overridePectrablobschedule'
   | 'overrideKeepKarstUpgradeGas'
   | 'ignoreMissingPectraBlobSchedule'
   | keyof typeof FORK_OVERRIDES
@@ -65,7 +65,7 @@ export function validateChain(chosen: ChosenChain, values: ConfigValues, logger:
   refuseAltDa(chosen)
   checkRollupConfig(chosen.config)
   const checked = checkChain({ ...chosen, config: withLagoonFiles(chosen.config, values) }, values, logger)
-  return { ...checked, ...l1BlobScheduleOf(values.l1ChainConfig, checked) }
+  return { ...checked, ...l1BlobScheduleOf(values.rollupL1ChainConfig, checked) }
 }
 
 /** Refuses contradicting or incomplete flags before anything starts. */
@@ -151,7 +151,7 @@ function withOverrides(config: RollupConfig, values: ConfigValues): RollupConfig
     const time = values[key as keyof typeof FORK_OVERRIDES]
     if (time !== undefined) forks[fork] = time
   }
-  const { overridePectraBlobSchedule: pectra, overrideKeepKarstUpgradeGas: keepKarstUpgradeGas } = values
+  const { overridePectrablobschedule: pectra, overrideKeepKarstUpgradeGas: keepKarstUpgradeGas } = values
   return {
     ...config,
     forks,
@@ -160,8 +160,11 @@ function withOverrides(config: RollupConfig, values: ConfigValues): RollupConfig
   }
 }
 
-function withLagoonFiles(config: RollupConfig, { dependencySet, upgradeBundles }: ConfigValues): RollupConfig {
-  const bundles = upgradeBundles.map((path) => readUpgradeBundleFile(path))
+function withLagoonFiles(
+  config: RollupConfig,
+  { interopDependencySet: dependencySet, rollupUpgradeBundle }: ConfigValues,
+): RollupConfig {
+  const bundles = rollupUpgradeBundle.map((path) => readUpgradeBundleFile(path))
   const lagoon = bundles.find(({ pin }) => pin.fork === 'lagoon')
   return {
     ...config,

@@ -112,8 +112,8 @@ export async function runRollupNode(values: RollupNodeValues, context: RunContex
       { clock, logger: logger.child({ module: 'l1' }), registry, observer: observe('l1') },
       {
         urls: values.l1,
-        trustRpc: values.l1TrustRpc,
-        rpcKind: values.l1RpcKind,
+        trustRpc: values.l1Trustrpc,
+        rpcKind: values.l1Rpckind,
         maxBatchSize: values.l1RpcMaxBatchSize,
         maxConcurrency: values.l1MaxConcurrency,
         rateLimitPerSecond: values.l1RpcRateLimit,
@@ -238,7 +238,7 @@ export async function runRollupNode(values: RollupNodeValues, context: RunContex
       {
         name: context.given.has('dashboard.name') ? values.dashboardName : undefined,
         ...(sequencing === undefined ? {} : { sequencing }),
-        gossipWindowMs: values.p2pTimestampThreshold,
+        gossipWindowMs: values.p2pGossipTimestampThreshold,
         withdrawalRootFromState: values.fetchWithdrawalRootFromState,
         sync,
         startHeads: {
@@ -269,7 +269,7 @@ export async function runRollupNode(values: RollupNodeValues, context: RunContex
       allowedHosts,
       // As with op-node, any web page may read.
       corsOrigins: ['*'],
-      trustedOrigins: values.rpcCorsDomain,
+      trustedOrigins: values.rpcCorsdomain,
     })
     if (values.dashboard) {
       const nodes = shownNodes(values.dashboardNodes)
@@ -279,7 +279,7 @@ export async function runRollupNode(values: RollupNodeValues, context: RunContex
     addReadyPath(rpcApp, { node, clock }, { maxBlocksBehind: values.rpcReadyBlocks })
     const webSockets = {
       ...{ dispatcher, allowedHosts, access, notification: LIVE_NOTIFICATION },
-      allowedOrigins: values.rpcCorsDomain,
+      allowedOrigins: values.rpcCorsdomain,
       onDropped: (reason: string) => logger.warn('A WebSocket client was dropped', { reason }),
     }
     const rpcServer = await serveApp(rpcApp, values.rpcAddr, values.rpcPort, '--rpc.port', { webSockets, signal })
@@ -317,7 +317,7 @@ export async function runRollupNode(values: RollupNodeValues, context: RunContex
 }
 
 async function openSafeHeads(path: string | undefined, opened: AsyncDisposableStack): Promise<SafeHeadDb | undefined> {
-  if (path === undefined || path === '') return undefined
+  if (path === undefined) return undefined
   const { SafeHeadDb } = await import('../../rollup/node/safeHeadDb.ts')
   const safeHeads = await SafeHeadDb.open(path)
   opened.defer(() => safeHeads.close())

@@ -7,10 +7,10 @@ import { syncOptionsFromFlags } from './syncOptions.ts'
 
 const CONFIG = { ...testEngineConfig(fakeGenesis(0, 1n)), blockTime: 7 }
 const VALUES = {
-  syncMode: 'consensus-layer',
-  syncModeReqResp: true,
-  syncModeOffsetElSafe: rollupNodeFlags.syncModeOffsetElSafe.default,
-  l2EngineKind: rollupNodeFlags.l2EngineKind.default,
+  syncmode: 'consensus-layer',
+  syncmodeReqResp: true,
+  syncmodeOffsetElSafe: rollupNodeFlags['syncmode.offset-el-safe'].default,
+  l2Enginekind: rollupNodeFlags['l2.enginekind'].default,
   p2pDisable: false,
   sequencerEnabled: false,
   sequencerStopped: false,
@@ -27,7 +27,7 @@ describe('syncOptionsFromFlags', () => {
   })
 
   it('rounds the offset up to whole blocks with execution-layer sync', () => {
-    const values = { ...VALUES, syncMode: 'execution-layer', l2EngineKind: 'geth', syncModeReqResp: false } as const
+    const values = { ...VALUES, syncmode: 'execution-layer', l2Enginekind: 'geth', syncmodeReqResp: false } as const
     expect(syncOptionsFromFlags(values, CONFIG, silentLogger)).toEqual({
       mode: 'execution-layer',
       reqResp: false,

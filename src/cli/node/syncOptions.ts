@@ -7,10 +7,10 @@ import type { rollupNodeFlags } from './rollupNodeFlags.ts'
 
 type Values = Pick<
   FlagValues<typeof rollupNodeFlags & typeof p2pFlags>,
-  | 'syncMode'
-  | 'syncModeReqResp'
-  | 'syncModeOffsetElSafe'
-  | 'l2EngineKind'
+  | 'syncmode'
+  | 'syncmodeReqResp'
+  | 'syncmodeOffsetElSafe'
+  | 'l2Enginekind'
   | 'p2pDisable'
   | 'sequencerEnabled'
   | 'sequencerStopped'
@@ -18,7 +18,7 @@ type Values = Pick<
 
 /** How the node follows the unsafe chain, according to the flags. */
 export function syncOptionsFromFlags(values: Values, config: RollupConfig, logger: Logger): SyncOptions {
-  const { syncMode: mode } = values
+  const { syncmode: mode } = values
   const bySequencer = values.sequencerEnabled && !values.sequencerStopped
   if (mode === 'execution-layer' && (values.p2pDisable || bySequencer)) {
     logger.warn('The engine must sync first, and it starts with the first gossiped block. Until then the node waits', {
@@ -28,9 +28,9 @@ export function syncOptionsFromFlags(values: Values, config: RollupConfig, logge
   }
   return {
     mode,
-    reqResp: values.syncModeReqResp,
-    offsetBlocks: mode === 'execution-layer' ? Math.ceil(values.syncModeOffsetElSafe / 1000 / config.blockTime) : 0,
+    reqResp: values.syncmodeReqResp,
+    offsetBlocks: mode === 'execution-layer' ? Math.ceil(values.syncmodeOffsetElSafe / 1000 / config.blockTime) : 0,
     // geth syncs by its own network only until it has a finalized block.
-    resyncs: values.l2EngineKind !== 'geth',
+    resyncs: values.l2Enginekind !== 'geth',
   }
 }

@@ -6,19 +6,23 @@ import { errorWith } from '../../lib/testUtils/errorWith.ts'
 import { batchSubmitterProgram } from '../batchSubmitter/batchSubmitterCommand.ts'
 import { gethProgram } from '../geth/gethCommand.ts'
 import { rollupNodeProgram } from '../node/rollupNodeCommand.ts'
-import { configFlag, type FlagTable, flag } from './flags.ts'
+import { configFlags, type FlagTable, flag, flagGroup, flagKey } from './flags.ts'
 import { createProgram, type ProgramSpec } from './program.ts'
 
 const flags = {
-  config: configFlag,
-  l1: flag.optional('L1', 'l1', 'RPC', { env: 'L1_ETH_RPC' }),
-  beacon: flag.optional('L1', 'l1.beacon', 'Beacon API'),
-  static: flag.list('P2P', 'p2p.static', 'Peers to stay connected to'),
-  port: flag.port('P2P', 'p2p.listen.tcp', 9222, 'Port'),
-  disable: flag.boolean('P2P', 'p2p.disable', 'No peers'),
-  poll: flag.durationMs('L1', 'l1.http-poll-interval', 12_000, 'Interval'),
-  halt: flag.optional('Other', 'rollup.halt', 'Gone', { ignored: true }),
-} satisfies FlagTable
+  ...configFlags,
+  ...flagGroup('L1', {
+    l1: flag.optional('<text>', 'RPC', { env: 'L1_ETH_RPC' }),
+    'l1.beacon': flag.optional('<text>', 'Beacon API'),
+    'l1.http-poll-interval': flag.durationMs(12_000, 'Interval'),
+  }),
+  ...flagGroup('P2P', {
+    'p2p.static': flag.list('Peers to stay connected to'),
+    'p2p.listen.tcp': flag.port(9222, 'Port'),
+    'p2p.disable': flag.boolean('No peers'),
+  }),
+  ...flagGroup('Other', { 'rollup.halt': flag.optional('<text>', 'Gone', { ignored: true }) }),
+}
 
 const spec = { name: 'node', description: 'test', version: 'v1', envPrefixes: ['DEVIUM_NODE', 'OP_NODE'] }
 
@@ -56,7 +60,14 @@ describe('a configuration file', () => {
       disable = true
       listen.tcp = 3`
     expect(await run(text)).toMatchObject({
-      values: { l1: 'http://x', beacon: 'http://y', static: ['a', 'b'], disable: true, port: 3, poll: 12_000 },
+      values: {
+        l1: 'http://x',
+        l1Beacon: 'http://y',
+        p2pStatic: ['a', 'b'],
+        p2pDisable: true,
+        p2pListenTcp: 3,
+        l1HttpPollInterval: 12_000,
+      },
       given: ['config', 'l1', 'l1.beacon', 'p2p.static', 'p2p.listen.tcp', 'p2p.disable'],
       warnings: [],
     })
@@ -66,7 +77,7 @@ describe('a configuration file', () => {
     const text = '"l1" = "file"\n"l1.beacon" = "file"\n"l1.http-poll-interval" = "3s"'
     const env = { DEVIUM_NODE_L1_BEACON: 'variable', OP_NODE_L1_ETH_RPC: 'variable' }
     expect(await run(text, { argv: ['--l1=line'], env })).toMatchObject({
-      values: { l1: 'line', beacon: 'variable', poll: 3_000 },
+      values: { l1: 'line', l1Beacon: 'variable', l1HttpPollInterval: 3_000 },
     })
   })
 
@@ -78,7 +89,7 @@ describe('a configuration file', () => {
       flags,
       env: { DEVIUM_NODE_CONFIG: file },
       run: async (values) => {
-        port = values.port
+        port = values.p2pListenTcp
       },
     })
     await command.parseAsync([], { from: 'user' })
@@ -89,7 +100,7 @@ describe('a configuration file', () => {
     writeFileSync(file, '"p2p.listen.tcp" = 5')
     const ports: unknown[] = []
     const program = () => {
-      const run = async (values: { port: number }) => void ports.push(values.port)
+      const run = async (values: { p2pListenTcp: number }) => void ports.push(values.p2pListenTcp)
       const sub = createProgram({ ...spec, name: 'init', flags, env: {}, run })
       return createProgram({ ...spec, flags, env: {}, run: async () => {} })
         .enablePositionalOptions()
@@ -141,6 +152,11 @@ const PROGRAMS: readonly Pick<ProgramSpec<FlagTable>, 'name' | 'envPrefixes' | '
 const SAMPLES = ['1', 'true', '1s', '0x01', `0x${'11'.repeat(20)}`, `0x${'11'.repeat(32)}`, 'http://x', 'a=http://x']
 
 describe.each(PROGRAMS)('$name', (program) => {
+  it('has a value of its own for each flag', () => {
+    const names = Object.values(program.flags).map(({ name }) => name)
+    expect(new Set(names.map(flagKey)).size).toBe(names.length)
+  })
+
   it('accepts every flag in a file', async () => {
     const settable = Object.values(program.flags).filter(({ name }) => name !== 'config')
     const samples = settable.flatMap((flagSpec) => {

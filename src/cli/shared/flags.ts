@@ -1,13 +1,9 @@
-import { parseDurationMs } from '../../lib/duration.ts'
+import { formatDuration, parseDurationMs } from '../../lib/duration.ts'
 import { UsageError } from '../../lib/errors.ts'
 
-/** One flag, `--name`, which the environment may also set. Its parser gives it a type. */
-export interface FlagSpec<T> {
-  /** Without the leading dashes, for example `p2p.listen.tcp`. */
-  name: string
+/** A flag before `flagGroup` names it. Its parser gives it a type. */
+export interface FlagRow<T> {
   description: string
-  /** Heading of the flag in `--help`. */
-  group: string
   /** Shown in help as `<port>`; absent for booleans. */
   placeholder?: string
   default: T
@@ -23,91 +19,111 @@ export interface FlagSpec<T> {
   deprecatedFor?: string
 }
 
+/** One flag, `--name`, which the environment may also set. */
+export interface FlagSpec<T> extends FlagRow<T> {
+  /** Without the leading dashes, for example `p2p.listen.tcp`. */
+  name: string
+  /** Heading of the flag in `--help`. */
+  group: string
+}
+
+/** By name. */
 export type FlagTable = Record<string, FlagSpec<unknown>>
-export type FlagValues<T extends FlagTable> = { [K in keyof T]: T[K] extends FlagSpec<infer V> ? V : never }
+/** Typed values. `--p2p.listen.tcp` is `p2pListenTcp`. */
+export type FlagValues<T extends FlagTable> = {
+  [N in keyof T as FlagKey<N & string>]: T[N] extends FlagSpec<infer V> ? V : never
+}
+type FlagKey<Name extends string> = Name extends `${infer Head}.${infer Rest}`
+  ? `${FlagKey<Head>}${Capitalize<FlagKey<Rest>>}`
+  : Name extends `${infer Head}-${infer Rest}`
+    ? `${Head}${Capitalize<FlagKey<Rest>>}`
+    : Name
 
-type FlagDetails<T> = Partial<Pick<FlagSpec<T>, 'placeholder' | 'env' | 'hidden' | 'repeatable' | 'ignored'>>
+/** The key of a flag in `FlagValues`. */
+export function flagKey(name: string): string {
+  return name.replace(/[.-](\w)/g, (_, letter: string) => letter.toUpperCase())
+}
 
-type FlagBuilder<T> = (
+/** Names each flag by its key. */
+export function flagGroup<T extends Record<string, FlagRow<unknown>>>(
   group: string,
-  name: string,
+  rows: T,
+): { [N in keyof T]: T[N] & Pick<FlagSpec<unknown>, 'name' | 'group'> } {
+  const named = Object.entries(rows).map(([name, row]) => [name, { ...row, name, group }])
+  return Object.fromEntries(named)
+}
+
+type FlagDetails<T> = Partial<Omit<FlagRow<T>, 'description' | 'parse'>>
+
+function custom<T>(
+  placeholder: string,
+  parse: (text: string) => T,
   defaultValue: T,
   description: string,
   details?: FlagDetails<T>,
-) => FlagSpec<T>
-
-function builder<T>(placeholder: string, parse: (text: string) => T): FlagBuilder<T> {
-  return (group, name, defaultValue, description, details = {}) => ({
-    group,
-    name,
-    description,
-    default: defaultValue,
-    parse,
-    placeholder,
-    ...details,
-  })
+): FlagRow<T> {
+  return { placeholder, parse, default: defaultValue, description, ...details }
 }
-
-const text = (value: string): string => value
 
 /** Builders of typed flags. Parse errors are UsageErrors that name the expected value. */
 export const flag = {
-  string: builder<string>('<text>', text),
+  custom,
+  string: (placeholder: string, defaultValue: string, description: string, details?: FlagDetails<string>) =>
+    custom(placeholder, (text) => text, defaultValue, description, details),
   /** A value without default: undefined when absent or empty. */
-  optional: (group: string, name: string, description: string, details?: FlagDetails<string | undefined>) =>
-    builder('<text>', (value): string | undefined => (value === '' ? undefined : value))(
-      group,
-      name,
-      undefined,
-      description,
-      details,
-    ),
-  boolean: (
-    group: string,
-    name: string,
-    description: string,
-    details: FlagDetails<boolean> & { default?: boolean } = {},
-  ): FlagSpec<boolean> => ({ group, name, description, parse: parseBoolean, default: false, ...details }),
+  optional: (placeholder: string, description: string, details?: FlagDetails<string | undefined>) =>
+    custom(placeholder, (text) => text || undefined, undefined, description, details),
+  boolean: (description: string, details?: FlagDetails<boolean>): FlagRow<boolean> => ({
+    description,
+    parse: parseBoolean,
+    default: false,
+    ...details,
+  }),
   integer: (
-    group: string,
-    name: string,
     defaultValue: number,
     description: string,
-    { min = 0, max = Number.MAX_SAFE_INTEGER }: { min?: number; max?: number } = {},
-    details?: FlagDetails<number>,
-  ) => builder('<number>', (value) => parseInteger(value, min, max))(group, name, defaultValue, description, details),
+    { min = 0, max = Number.MAX_SAFE_INTEGER, ...details }: FlagDetails<number> & { min?: number; max?: number } = {},
+  ) => custom('<number>', (text) => parseInteger(text, min, max), defaultValue, description, details),
   /** 0 lets the system choose. */
-  port: builder<number>('<port>', (value) => parseInteger(value, 0, 65535)),
-  number: builder<number>('<number>', parseNumber),
+  port: (defaultValue: number, description: string, details?: FlagDetails<number>) =>
+    custom('<port>', (text) => parseInteger(text, 0, 65535), defaultValue, description, details),
+  number: (defaultValue: number, description: string, details?: FlagDetails<number>) =>
+    custom('<number>', parseNumber, defaultValue, description, details),
   /** Go's duration text (`1h30m`, `500ms`), parsed to milliseconds. */
-  durationMs: builder<number>('<duration>', parseDurationMs),
-  list: (group: string, name: string, description: string, details?: FlagDetails<string[]>) =>
-    builder<string[]>('<a,b,…>', parseList)(group, name, [], description, { repeatable: true, ...details }),
-  choice: <C extends string>(
-    group: string,
-    name: string,
+  durationMs: (defaultValue: number, description: string, details?: FlagDetails<number>) =>
+    custom('<duration>', parseDurationMs, defaultValue, description, details),
+  list: (description: string, details?: FlagDetails<string[]>) =>
+    custom('<a,b,…>', parseList, [], description, { repeatable: true, ...details }),
+  choice: <const C extends string>(
     choices: readonly C[],
     defaultValue: C,
     description: string,
     details?: FlagDetails<C>,
-  ) => {
-    const expected = choices.join(', ')
-    const parse = (value: string): C => {
-      const found = choices.find((choice) => choice === value)
-      if (found === undefined) throw new UsageError(`expected one of ${expected}`)
-      return found
-    }
-    return builder('<choice>', parse)(group, name, defaultValue, `${description} (${expected})`, details)
-  },
+  ) => custom('<choice>', choiceParser(choices), defaultValue, `${description} (${choices.join(', ')})`, details),
 }
 
 /** `createProgram` reads this flag. The file sets flags that neither the command line nor the environment sets. */
-export const configFlag = flag.optional(
-  'Configuration',
-  'config',
-  'TOML file that sets flags by name. The command line and the environment take precedence',
-  { placeholder: '<file>' },
-)
+export const configFlags = flagGroup('Configuration', {
+  config: flag.optional(
+    '<file>',
+    'TOML file that sets flags by name. The command line and the environment take precedence',
+  ),
+})
+
+/** Of the rollup node and the batch submitter. */
+export const metricsFlags = flagGroup('Metrics', {
+  'metrics.enabled': flag.boolean('Serve metrics'),
+  'metrics.addr': flag.string('<ip>', '127.0.0.1', 'Address that metrics listen on'),
+  'metrics.port': flag.port(7300, 'Port that metrics listen on'),
+})
+
+function choiceParser<C extends string>(choices: readonly C[]): (text: string) => C {
+  return (text) => {
+    const found = choices.find((choice) => choice === text)
+    if (found === undefined) throw new UsageError(`expected one of ${choices.join(', ')}`)
+    return found
+  }
+}
 
 function parseBoolean(text: string): boolean {
   if (/^(true|t|1|yes)$/i.test(text)) return true
@@ -131,10 +147,21 @@ function parseNumber(text: string): number {
   return value
 }
 
-/** A flag of op-node or op-batcher that is ignored. It may stand without a value, since some of them are switches. */
-export function ignoredFlag(name: string, { from = 'op-node' }: { from?: string } = {}): FlagSpec<string> {
-  const { placeholder: _, ...spec } = flag.string('Ignored', name, '', `Accepted from ${from} and ignored`)
-  return { ...spec, ignored: true }
+/** Flags of op-node or op-batcher that are ignored. They may stand without a value, since some of them are switches. */
+export function ignoredFlags<Name extends string>(
+  program: string,
+  names: readonly Name[],
+): Record<Name, FlagSpec<string>> {
+  const row = { description: `Accepted from ${program} and ignored`, default: '', parse: String, ignored: true }
+  const named = names.map((name) => [name, { ...row, name, group: 'Ignored' }])
+  return Object.fromEntries(named)
+}
+
+/** The default as text. Empty for an empty text, list or table, and without a default. */
+export function defaultText({ default: value, placeholder }: FlagSpec<unknown>): string {
+  if (value === undefined) return ''
+  if (typeof value === 'object' && value !== null && Object.keys(value).length === 0) return ''
+  return placeholder === '<duration>' ? formatDuration(Number(value)) : String(value)
 }
 
 /** `a,b, c` → three entries; empty entries are dropped. */

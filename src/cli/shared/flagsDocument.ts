@@ -1,10 +1,9 @@
 import { homedir } from 'node:os'
-import { formatDuration } from '../../lib/duration.ts'
 import { batchSubmitterProgram } from '../batchSubmitter/batchSubmitterCommand.ts'
 import { gethProgram } from '../geth/gethCommand.ts'
 import { rollupNodeProgram } from '../node/rollupNodeCommand.ts'
 import { variableOf } from './environment.ts'
-import type { FlagSpec, FlagTable } from './flags.ts'
+import { defaultText, type FlagSpec, type FlagTable } from './flags.ts'
 import type { ProgramSpec } from './program.ts'
 
 const CHAPTERS: readonly Pick<ProgramSpec<FlagTable>, 'name' | 'envPrefixes' | 'flags'>[] = [
@@ -48,9 +47,6 @@ function group(name: string, flags: readonly FlagSpec<unknown>[], envPrefix: str
 /** The defaults of these flags depend on the terminal, so the document shows no value. */
 const BY_TERMINAL = new Set(['log.format', 'log.color'])
 
-function defaultOf({ name, default: value, placeholder }: FlagSpec<unknown>): string {
-  if (BY_TERMINAL.has(name)) return 'by terminal'
-  if (value === undefined || value === '') return ''
-  if (typeof value === 'object' && value !== null && Object.keys(value).length === 0) return ''
-  return placeholder === '<duration>' ? formatDuration(Number(value)) : String(value).replace(homedir(), '~')
+function defaultOf(spec: FlagSpec<unknown>): string {
+  return BY_TERMINAL.has(spec.name) ? 'by terminal' : defaultText(spec).replace(homedir(), '~')
 }

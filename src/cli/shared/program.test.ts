@@ -2,19 +2,25 @@ import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { createInterface } from 'node:readline'
 import { describe, expect, it } from 'vitest'
-import { type FlagTable, flag } from './flags.ts'
+import { flag, flagGroup } from './flags.ts'
 import { createProgram } from './program.ts'
 import { signerFlags } from './signerFlags.ts'
 
 const flags = {
-  static: flag.list('P2P', 'p2p.static', 'Peers to stay connected to'),
-  port: flag.port('P2P', 'p2p.listen.tcp', 9222, 'Port'),
-  poll: flag.durationMs('L1', 'l1.http-poll-interval', 12_000, 'Interval'),
-  disable: flag.boolean('P2P', 'p2p.disable', 'No peers'),
-  mode: flag.choice('Sync', 'syncmode', ['consensus-layer', 'execution-layer'], 'consensus-layer', 'Mode'),
-  l1: flag.optional('L1', 'l1', 'RPC', { env: 'L1_ETH_RPC' }),
-  halt: flag.optional('Other', 'rollup.halt', 'Gone', { ignored: true }),
-} satisfies FlagTable
+  ...flagGroup('P2P', {
+    'p2p.static': flag.list('Peers to stay connected to'),
+    'p2p.listen.tcp': flag.port(9222, 'Port'),
+    'p2p.disable': flag.boolean('No peers'),
+  }),
+  ...flagGroup('L1', {
+    'l1.http-poll-interval': flag.durationMs(12_000, 'Interval'),
+    l1: flag.optional('<text>', 'RPC', { env: 'L1_ETH_RPC' }),
+  }),
+  ...flagGroup('Sync', {
+    syncmode: flag.choice(['consensus-layer', 'execution-layer'], 'consensus-layer', 'Mode'),
+  }),
+  ...flagGroup('Other', { 'rollup.halt': flag.optional('<text>', 'Gone', { ignored: true }) }),
+}
 
 async function run(argv: string[], env: Record<string, string> = {}) {
   let seen: unknown
@@ -67,7 +73,10 @@ describe('help', () => {
 describe('createProgram', () => {
   it('precedence: command line, our variable, variable of the replaced program, default', async () => {
     expect(await run([])).toMatchObject({
-      seen: { values: { static: [], port: 9222, poll: 12_000, disable: false, l1: undefined }, given: [] },
+      seen: {
+        values: { p2pStatic: [], p2pListenTcp: 9222, l1HttpPollInterval: 12_000, p2pDisable: false, l1: undefined },
+        given: [],
+      },
     })
     const env = {
       OP_NODE_P2P_STATIC: 'a, b,',
@@ -76,16 +85,16 @@ describe('createProgram', () => {
       OP_NODE_L1_ETH_RPC: 'http://x',
     }
     expect(await run(['--p2p.disable'], env)).toMatchObject({
-      seen: { values: { static: ['a', 'b'], port: 1, disable: true, l1: 'http://x' } },
+      seen: { values: { p2pStatic: ['a', 'b'], p2pListenTcp: 1, p2pDisable: true, l1: 'http://x' } },
     })
     expect(await run(['--p2p.listen.tcp=3', '--p2p.disable=false'], env)).toMatchObject({
-      seen: { values: { port: 3, disable: false } },
+      seen: { values: { p2pListenTcp: 3, p2pDisable: false } },
     })
   })
 
   it('joins a repeated list', async () => {
     expect(await run(['--p2p.static', 'a,b', '--p2p.static=c'])).toMatchObject({
-      seen: { values: { static: ['a', 'b', 'c'] } },
+      seen: { values: { p2pStatic: ['a', 'b', 'c'] } },
     })
   })
 

@@ -1,39 +1,18 @@
 import { Command, InvalidArgumentError, Option } from 'commander'
-import { formatDuration } from '../../lib/duration.ts'
 import { DeviumError, describeError, UsageError } from '../../lib/errors.ts'
-import {
-  createLogger,
-  LOG_FORMATS,
-  LOG_LEVELS,
-  type LogFormat,
-  type LogLevel,
-  type RootLogger,
-} from '../../lib/logger.ts'
+import { createLogger, LOG_FORMATS, LOG_LEVELS, type RootLogger } from '../../lib/logger.ts'
 import { whenAborted } from '../../lib/untilAborted.ts'
 import { readVariable, unknownVariables, variableOf } from './environment.ts'
-import { type FlagSpec, type FlagTable, type FlagValues, flag } from './flags.ts'
+import { defaultText, type FlagSpec, type FlagTable, type FlagValues, flag, flagGroup, flagKey } from './flags.ts'
 
-export const logFlags = {
-  logLevel: {
-    ...flag.choice('Logging', 'log.level', LOG_LEVELS, 'info', 'Minimum level of log lines'),
-    parse: (text: string): LogLevel => {
-      const level = LOG_LEVELS.find((known) => known === text.toLowerCase())
-      if (level === undefined) throw new UsageError(`expected one of ${LOG_LEVELS.join(', ')}`)
-      return level
-    },
-  } satisfies FlagSpec<LogLevel>,
-  logFormat: flag.choice<LogFormat>(
-    'Logging',
-    'log.format',
-    LOG_FORMATS,
-    process.stdout.isTTY ? 'terminal' : 'text',
-    'Format of log lines',
-  ),
-  logColor: flag.boolean('Logging', 'log.color', 'Colours in the terminal format', {
-    default: process.stdout.isTTY === true,
-  }),
-  logPid: flag.boolean('Logging', 'log.pid', 'Add the process id to every line'),
-}
+const levelFlag = flag.choice(LOG_LEVELS, 'info', 'Minimum level of log lines')
+
+export const logFlags = flagGroup('Logging', {
+  'log.level': { ...levelFlag, parse: (text: string) => levelFlag.parse(text.toLowerCase()) },
+  'log.format': flag.choice(LOG_FORMATS, process.stdout.isTTY ? 'terminal' : 'text', 'Format of log lines'),
+  'log.color': flag.boolean('Colours in the terminal format', { default: process.stdout.isTTY === true }),
+  'log.pid': flag.boolean('Add the process id to every line'),
+})
 
 /** Creates a logger that logs `Stopping` as the first line after the signal aborts. `write` replaces standard output. */
 export function createProgramLogger(
@@ -190,10 +169,8 @@ function throwIt(error: unknown): never {
 function toOption(spec: FlagSpec<unknown>, envPrefixes: readonly string[]): Option {
   const [prefix = ''] = envPrefixes
   const text = spec.placeholder === undefined ? `--${spec.name} [true|false]` : `--${spec.name} ${spec.placeholder}`
-  const shownDefault =
-    spec.default === undefined || isEmpty(spec.default)
-      ? ''
-      : ` (default ${spec.placeholder === '<duration>' ? formatDuration(Number(spec.default)) : String(spec.default)})`
+  const byDefault = defaultText(spec)
+  const shownDefault = byDefault === '' ? '' : ` (default ${byDefault})`
   const option = new Option(text, `${spec.description}${shownDefault} [${variableOf(spec, prefix)}]`)
   option.helpGroup(`${spec.group}:`)
   if (spec.hidden === true || spec.ignored === true) option.hideHelp()
@@ -207,12 +184,6 @@ function toOption(spec: FlagSpec<unknown>, envPrefixes: readonly string[]): Opti
   })
   if (spec.placeholder === undefined) option.preset('true')
   return option
-}
-
-/** An empty text, list or table. */
-function isEmpty(value: unknown): boolean {
-  if (typeof value === 'object' && value !== null) return Object.keys(value).length === 0
-  return value === ''
 }
 
 const NO_FILE: ReadonlyMap<string, string> = new Map()
@@ -248,7 +219,7 @@ function readFlags<T extends FlagTable>(
   const values: Record<string, unknown> = {}
   const given = new Set<string>()
   const warnings = unknownVariables(spec.flags, spec.envPrefixes, env)
-  for (const [key, flagSpec] of Object.entries(spec.flags)) {
+  for (const flagSpec of Object.values(spec.flags)) {
     // commander converts dashes to camel case and keeps dots.
     let text = options[flagSpec.name.replace(/-([a-z0-9])/g, (_, letter: string) => letter.toUpperCase())]
     if (text === undefined) {
@@ -260,7 +231,7 @@ function readFlags<T extends FlagTable>(
       }
       text = found?.text ?? file.get(flagSpec.name)
     }
-    values[key] = text === undefined ? flagSpec.default : flagSpec.parse(text)
+    values[flagKey(flagSpec.name)] = text === undefined ? flagSpec.default : flagSpec.parse(text)
     if (text === undefined) continue
     given.add(flagSpec.name)
     if (flagSpec.deprecatedFor !== undefined) {

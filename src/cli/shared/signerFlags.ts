@@ -1,41 +1,27 @@
 import type { RemoteSignerOptions } from '../../jsonRpc/remoteSigner.ts'
 import { UsageError } from '../../lib/errors.ts'
 import type { Hex } from '../../lib/hex.ts'
-import { type FlagTable, type FlagValues, flag, parseList } from './flags.ts'
+import { type FlagValues, flag, flagGroup, parseList } from './flags.ts'
 
-const GROUP = 'Remote signer'
-const pemFile = (name: string, path: string, description: string) =>
-  flag.string(GROUP, `signer.tls.${name}`, path, description, { placeholder: '<file>' })
+const NO_HEADERS: Record<string, string> = {}
 
 /** op-service's flags of a remote signer. */
-export const signerFlags = {
-  signerEndpoint: flag.optional(GROUP, 'signer.endpoint', 'Address of the remote signer (http, https)', {
-    placeholder: '<url>',
-  }),
-  signerAddress: {
-    group: GROUP,
-    name: 'signer.address',
-    description: 'Ethereum address of the key that the remote signer uses',
-    default: undefined,
-    placeholder: '<address>',
-    parse: parseAddress,
-  },
-  signerHeader: {
-    group: GROUP,
-    name: 'signer.header',
-    description: 'HTTP headers for the remote signer',
-    default: {} as Record<string, string>,
-    placeholder: '<name=value,…>',
+export const signerFlags = flagGroup('Remote signer', {
+  'signer.endpoint': flag.optional('<url>', 'Address of the remote signer (http, https)'),
+  'signer.address': flag.custom(
+    '<address>',
+    parseAddress,
+    undefined,
+    'Ethereum address of the key that the remote signer uses',
+  ),
+  'signer.header': flag.custom('<name=value,…>', parseHeaders, NO_HEADERS, 'HTTP headers for the remote signer', {
     repeatable: true,
-    parse: parseHeaders,
-  },
-  signerTlsEnabled: flag.boolean(GROUP, 'signer.tls.enabled', 'Present a client certificate to the remote signer', {
-    default: true,
   }),
-  signerTlsCa: pemFile('ca', 'tls/ca.crt', "Certificate authority of the remote signer's certificate"),
-  signerTlsCert: pemFile('cert', 'tls/tls.crt', 'Client certificate for the remote signer'),
-  signerTlsKey: pemFile('key', 'tls/tls.key', 'Key of the client certificate'),
-} satisfies FlagTable
+  'signer.tls.enabled': flag.boolean('Present a client certificate to the remote signer', { default: true }),
+  'signer.tls.ca': flag.string('<file>', 'tls/ca.crt', "Certificate authority of the remote signer's certificate"),
+  'signer.tls.cert': flag.string('<file>', 'tls/tls.crt', 'Client certificate for the remote signer'),
+  'signer.tls.key': flag.string('<file>', 'tls/tls.key', 'Key of the client certificate'),
+})
 
 /** Undefined when no remote signer is configured. Throws UsageError. */
 export function remoteSignerFromFlags(values: FlagValues<typeof signerFlags>): RemoteSignerOptions | undefined {

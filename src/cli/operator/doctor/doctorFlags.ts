@@ -1,8 +1,7 @@
 import { rollupNodeProgram } from '../../node/rollupNodeCommand.ts'
-import { flag } from '../../shared/flags.ts'
+import { flag, flagGroup } from '../../shared/flags.ts'
 
-const OUTPUT = 'Output'
 export const doctorFlags = {
-  json: flag.boolean(OUTPUT, 'json', 'Print one object: forks, findings and queried facts'),
+  ...flagGroup('Output', { json: flag.boolean('Print one object: forks, findings and queried facts') }),
   ...rollupNodeProgram.flags,
 }

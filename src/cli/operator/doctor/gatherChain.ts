@@ -16,7 +16,7 @@ export async function gatherChain(values: ConfigValues, logger: Logger): Promise
     given: given.forks,
     registry: registryOf(config),
     isBuiltIn: values.network !== undefined && isBuiltIn(values.network),
-    l1Forks: l1ForksOf(values.l1ChainConfig),
+    l1Forks: l1ForksOf(values.rollupL1ChainConfig),
   }
   try {
     return { ...facts, config: validateChain(chosen, values, logger), refusal: undefined }

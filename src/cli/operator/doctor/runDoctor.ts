@@ -52,7 +52,7 @@ async function gatherFacts(values: Values, warnings: readonly string[], nowS: nu
 function flagFacts(values: Values): Omit<FlagFacts, 'warnings' | 'configWarnings'> {
   const keys = Object.keys(FORK_OVERRIDES) as (keyof typeof FORK_OVERRIDES)[]
   return {
-    trustsL1: values.l1TrustRpc,
+    trustsL1: values.l1Trustrpc,
     overridden: keys.filter((key) => values[key] !== undefined).map((key) => FORK_OVERRIDES[key]),
     follows: values.l2FollowSource !== undefined,
     hasBeaconFallbacks: values.l1BeaconFallbacks.length + values.l1BeaconArchiver.length > 0,
