@@ -5,6 +5,7 @@ import { afterAll, describe, expect, it, onTestFinished, vi } from 'vitest'
 import { createRpcApp, type HttpServerHandle, serveApp } from '../../jsonRpc/httpServer.ts'
 import { createRpcDispatcher, type RpcHandler } from '../../jsonRpc/server.ts'
 import { invalidParams, type JsonValue } from '../../jsonRpc/types.ts'
+import { RECORD } from '../../rpc/testUtils/recorder.ts'
 import { derivationAnswer } from '../testUtils/derivationAnswer.ts'
 import { scoreReport } from '../testUtils/peerAnswers.ts'
 import { runCommand } from '../testUtils/runCommand.ts'
@@ -23,15 +24,11 @@ const answer =
   }
 
 const peerInfo = (peerID: string, connectedness: number) => ({
-  peerID,
-  userAgent: 'optimism',
+  ...RECORD,
+  ...{ peerID, userAgent: 'optimism', connectedness, direction: 1, protected: true, latency: 1_500_000 },
   addresses: [`/ip4/127.0.0.1/tcp/9222/p2p/${peerID}`],
-  connectedness,
-  direction: 1,
-  protected: true,
   gossipBlocks: true,
-  latency: 1_500_000,
-  scores: { gossip: { total: -12 } },
+  scores: { ...RECORD.scores, gossip: { ...RECORD.scores.gossip, total: -12 } },
 })
 const PEERS = {
   totalConnected: 1,

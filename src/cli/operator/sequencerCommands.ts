@@ -1,12 +1,10 @@
 import type { Command } from 'commander'
-import { z } from 'zod'
+import { nodeHealth } from '../../rpc/schemas/health.ts'
 import { plainText } from '../shared/table.ts'
 import { printLines } from '../shared/terminal/printLines.ts'
 import { type NodeOptions, nodeCommand, RPC_HELP, withNode } from './nodeCommand.ts'
 import { printJson } from './printJson.ts'
 import { healthSchema, verdictLines, verdictOptions } from './status/verdictView.ts'
-
-const sequencerSchema = z.object({ sequencer: z.object({ active: z.boolean(), conductor: z.boolean() }).nullable() })
 
 /** The node answers after it has sealed the last block. */
 const STOP_TIMEOUT_MS = 60_000
@@ -24,7 +22,10 @@ export function addSequencerCommands(program: Command): void {
       await withNode(options, async (node) => {
         const answer = await node.request('devium_health', [])
         const { unsafe_l2: head } = await node.request('devium_syncStatus', [])
-        const { active, conductor } = sequencerSchema.parse(answer).sequencer ?? { active: false, conductor: false }
+        const { active, conductor } = nodeHealth.pick({ sequencer: true }).parse(answer).sequencer ?? {
+          active: false,
+          conductor: false,
+        }
         if (options.json) return printJson({ active, conductor, head, health: answer })
         const health = healthSchema.parse(answer)
         const isVerifier = health.node.role === 'verifier'

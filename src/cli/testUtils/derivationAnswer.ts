@@ -5,6 +5,11 @@ const ref = (number: number) => ({
   parentHash: `0x${'cd'.repeat(32)}`,
   timestamp: 1,
 })
+const l2Ref = (number: number) => ({
+  ...ref(number),
+  l1origin: { number: 1, hash: `0x${'ef'.repeat(32)}` },
+  sequenceNumber: 0,
+})
 
 /** devium_derivationStatus of a node with a value in every field. */
 export function derivationAnswer() {
@@ -19,8 +24,12 @@ export function derivationAnswer() {
       confirmations: 4,
       endpoint: { url: 'http://l1:8545', failures: 0, answeredAtMs: NOW, silentSinceMs: null },
     },
-    l2: { safe: ref(1000), safeMovedAtMs: NOW - 180_000, unsafe: ref(1010), windowEndsAtL1Block: 4080 },
-    engine: { endpoint: { url: 'http://engine:8551', failures: 3, answeredAtMs: NOW, silentSinceMs: NOW - 20_000 } },
+    l2: { safe: l2Ref(1000), safeMovedAtMs: NOW - 180_000, unsafe: l2Ref(1010), windowEndsAtL1Block: 4080 },
+    follows: null,
+    engine: {
+      isSyncing: false,
+      endpoint: { url: 'http://engine:8551', failures: 3, answeredAtMs: NOW, silentSinceMs: NOW - 20_000 },
+    },
     blobs: {
       l1Block: { number: 497, hash: `0x${'ef'.repeat(32)}` },
       slot: 99,

@@ -39,9 +39,9 @@ describe('formatDerivation', () => {
     const bare = {
       ...derivationAnswer(),
       ...{ state: 'starting', ok: true, text: 'The node is looking for the heads to start from.' },
-      l1: { head: null, derivedTo: null, confirmations: 0, endpoint: null },
+      l1: { head: null, headSeenAtMs: null, derivedTo: null, confirmations: 0, endpoint: null },
       l2: { safe: null, safeMovedAtMs: null, unsafe: null, windowEndsAtL1Block: null },
-      engine: { endpoint: null },
+      engine: { isSyncing: false, endpoint: null },
       ...{
         blobs: null,
         channels: [],

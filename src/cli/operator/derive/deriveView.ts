@@ -1,74 +1,14 @@
-import { z } from 'zod'
+import type { z } from 'zod'
 import { fromNowText, utcText } from '../../../lib/phrases.ts'
 import { shortHash } from '../../../lib/shortIds.ts'
+import { derivationStatus } from '../../../rpc/schemas/derivation.ts'
 import { formatTable, type LineWidth, plainText, wrapText } from '../../shared/table.ts'
 import { formatSeconds } from '../../shared/units.ts'
 
 // Remote answers are validated, because another program may listen at that address.
-const refSchema = z.object({ number: z.number(), hash: z.string() })
-const endpointSchema = z
-  .object({ url: z.string(), silentSinceMs: z.number().nullable(), failures: z.number() })
-  .nullable()
-const batchSchema = z.object({ type: z.string(), l1Block: z.number(), atMs: z.number() })
-const statusSchema = z.object({
-  state: z.string(),
-  ok: z.boolean(),
-  text: z.string(),
-  command: z.string().nullable().optional(),
-  l1: z.object({
-    head: refSchema.nullable(),
-    derivedTo: refSchema.nullable(),
-    confirmations: z.number(),
-    endpoint: endpointSchema,
-  }),
-  l2: z.object({
-    safe: refSchema.nullable(),
-    safeMovedAtMs: z.number().nullable(),
-    unsafe: refSchema.nullable(),
-    windowEndsAtL1Block: z.number().nullable(),
-  }),
-  forks: z
-    .object({
-      active: z.string(),
-      next: z
-        .object({
-          name: z.string(),
-          time: z.number(),
-          ready: z.boolean().nullable(),
-          problem: z.string().nullable(),
-        })
-        .nullable(),
-    })
-    .nullish(),
-  gap: z.object({ text: z.string() }).nullish(),
-  engine: z.object({ endpoint: endpointSchema }),
-  blobs: z
-    .object({
-      l1Block: refSchema,
-      slot: z.number().nullable(),
-      versionedHashes: z.array(z.string()),
-      tries: z.number(),
-      answers: z.array(z.object({ url: z.string(), problem: z.string() })),
-    })
-    .nullable(),
-  channels: z.array(
-    z.object({
-      id: z.string(),
-      openBlock: z.number(),
-      lastBlock: z.number(),
-      frames: z.number(),
-      bytes: z.number(),
-      expectedFrames: z.number().nullable(),
-      l1BlocksLeft: z.number().nullable(),
-    }),
-  ),
-  lastBatch: batchSchema.nullable(),
-  droppedBatches: z.array(batchSchema.extend({ reason: z.string(), losesChannel: z.boolean() })),
-  lostData: z.array(z.object({ what: z.string(), l1Block: z.number(), atMs: z.number(), reason: z.string() })),
-  emptyBatches: z.object({ count: z.number(), l1Block: z.number(), lastAtMs: z.number() }).nullable(),
-  failure: z.object({ message: z.string(), count: z.number(), sinceMs: z.number() }).nullable(),
-  reset: z.object({ reason: z.string(), atMs: z.number(), doneAtMs: z.number().nullable() }).nullable(),
-})
+// An older node omits the optional members.
+const statusSchema = derivationStatus.partial({ command: true, forks: true, gap: true })
+type Status = z.infer<typeof statusSchema>
 
 /** Rows shown of each list; `--json` shows all. */
 const SHOWN = 8
@@ -79,9 +19,9 @@ export function formatDerivation(answer: unknown, nowMs = Date.now(), width?: Li
   const since = (atMs: number) => formatSeconds(Math.max(0, Math.round((nowMs - atMs) / 1000)))
   const ago = (atMs: number) => `${since(atMs)} ago`
   const { l1, l2, blobs } = status
-  const block = (ref: z.infer<typeof refSchema> | null) =>
+  const block = (ref: Status['l2']['safe'] | Status['l1']['head']) =>
     ref === null ? 'unknown' : `${ref.number} ${shortHash(ref.hash)}`
-  const endpoint = (state: z.infer<typeof endpointSchema>) => {
+  const endpoint = (state: Status['engine']['endpoint']) => {
     if (state === null) return []
     const silent = state.silentSinceMs === null ? 'answers' : `silent for ${since(state.silentSinceMs)}`
     return [`${state.url} ${silent}`]
@@ -166,7 +106,7 @@ function confirmations(count: number): string[] {
   return count === 0 ? [] : [`${count} confirmations required`]
 }
 
-function forkRows({ active, next }: NonNullable<z.infer<typeof statusSchema>['forks']>, nowS: number): string[][] {
+function forkRows({ active, next }: NonNullable<Status['forks']>, nowS: number): string[][] {
   if (next === null) return [['fork', active]]
   const { name, time, ready, problem } = next
   const readiness = ready === null ? 'the readiness of the engine is unknown' : ready ? 'ready' : 'not ready'
@@ -177,7 +117,7 @@ function forkRows({ active, next }: NonNullable<z.infer<typeof statusSchema>['fo
   ]
 }
 
-function blobRows(blobs: NonNullable<z.infer<typeof statusSchema>['blobs']>): string[][] {
+function blobRows(blobs: NonNullable<Status['blobs']>): string[][] {
   const slot = blobs.slot === null ? '' : ` (slot ${blobs.slot})`
   return [
     [

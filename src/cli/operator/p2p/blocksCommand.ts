@@ -3,12 +3,13 @@ import type { Command } from 'commander'
 import { z } from 'zod'
 import { describeError, UsageError } from '../../../lib/errors.ts'
 import type { NodeClient } from '../../../rpc/client/index.ts'
+import { accessRules } from '../../../rpc/schemas/peers.ts'
 import { askYes } from '../../shared/terminal/askYes.ts'
 import { type NodeOptions, nodeCommand, withNode } from '../nodeCommand.ts'
 import { printJson } from '../printJson.ts'
 import { questionBeforeBlock } from './blockGuard.ts'
 import { requestPeerNames } from './peerNames.ts'
-import { formatRules, rulesSchema } from './peersView.ts'
+import { formatRules } from './peersView.ts'
 
 /** Far above any list made by hand. */
 const MAX_ENTRIES = 10_000
@@ -39,7 +40,7 @@ export function addBlocks(parent: Command): void {
         }
         const answer = await node.request('deviump2p_accessRules', [])
         if (options.export !== undefined) {
-          const { blocks } = rulesSchema.parse(answer)
+          const { blocks } = accessRules.parse(answer)
           writeBlocks(options.export, { blocks })
           console.log(`${entries(blocks.length)} written to ${options.export}`)
         } else if (options.json) printJson(answer)

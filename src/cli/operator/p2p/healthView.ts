@@ -1,58 +1,20 @@
-import { z } from 'zod'
 import { shortHash } from '../../../lib/shortIds.ts'
+import { gossipHealth } from '../../../rpc/schemas/peers.ts'
 import { formatTable, type LineWidth, peerFor, plainText, wrapText } from '../../shared/table.ts'
 import { formatSeconds } from '../../shared/units.ts'
 
-const blockSchema = z.object({ number: z.number(), hash: z.string(), atMs: z.number() })
-const healthSchema = z.object({
-  state: z.string(),
-  ok: z.boolean(),
-  sinceMs: z.number(),
-  text: z.string(),
-  topic: z.string(),
-  connected: z.number(),
-  subscribers: z.number(),
-  mesh: z.number(),
-  staticPeers: z.array(
-    z.object({
-      peerID: z.string(),
-      connected: z.boolean(),
-      sinceMs: z.number(),
-      failure: z.object({ text: z.string(), atMs: z.number() }).nullable(),
-    }),
-  ),
-  lastBlock: blockSchema.extend({ peerID: z.string() }).nullable(),
-  lastRefused: z
-    .object({
-      reason: z.string(),
-      detail: z.string().nullable(),
-      number: z.number().nullable(),
-      hash: z.string().nullable(),
-      peerID: z.string(),
-      atMs: z.number(),
-    })
-    .nullable(),
-  recent: z.object({
-    seconds: z.number(),
-    accepted: z.number(),
-    refused: z.record(z.string(), z.number()),
-    headMoves: z.record(z.string(), z.number()),
-  }),
-  head: blockSchema.nullable(),
-  lastMoves: z.record(z.string(), blockSchema.nullable()),
-})
-
 /** Formats deviump2p_health. */
 export function formatHealth(answer: unknown, nowMs = Date.now(), width?: LineWidth): string {
-  const health = healthSchema.parse(answer)
+  const health = gossipHealth.parse(answer)
   const since = (atMs: number) => formatSeconds(Math.max(0, Math.round((nowMs - atMs) / 1000)))
   const ago = (atMs: number) => `${since(atMs)} ago`
   const { lastBlock, lastRefused, recent } = health
   const refused = Object.entries(recent.refused).map(([reason, count]) => `${reason} ${count}`)
+  const headMoves: Readonly<Record<string, number>> = recent.headMoves
   const ways = Object.entries(health.lastMoves).flatMap(([source, move]) =>
     move === null
       ? []
-      : [[source, String(recent.headMoves[source] ?? 0), String(move.number), shortHash(move.hash), ago(move.atMs)]],
+      : [[source, String(headMoves[source] ?? 0), String(move.number), shortHash(move.hash), ago(move.atMs)]],
   )
   const minutes = `last ${Math.round(recent.seconds / 60)} min`
   const facts = formatTable(

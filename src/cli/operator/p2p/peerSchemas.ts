@@ -1,5 +1,6 @@
 import { z } from 'zod'
 import { ban, peerEvent, scoreReport } from '../../../p2p/base/schemas.ts'
+import { cidr, peerDump } from '../../../rpc/schemas/peers.ts'
 
 // Remote answers are validated, because another program may listen at that address.
 
@@ -20,26 +21,7 @@ export const historySchema = z.object({
 export const bansSchema = z.array(ban)
 
 /** deviump2p_peers. */
-export const dumpSchema = z.object({
-  totalConnected: z.number(),
-  peers: z.record(
-    z.string(),
-    z.object({
-      peerID: z.string(),
-      userAgent: z.string(),
-      addresses: z.array(z.string()).nullable(),
-      connectedness: z.number(),
-      direction: z.number(),
-      protected: z.boolean(),
-      gossipBlocks: z.boolean(),
-      latency: z.number(),
-      scores: z.object({ gossip: z.object({ total: z.number() }) }),
-    }),
-  ),
-  bannedPeers: z.array(z.string()),
-  bannedIPS: z.array(z.string()),
-  bannedSubnets: z.array(z.string()),
-})
+export const dumpSchema = peerDump(cidr)
 
 export type Score = z.infer<typeof scoreSchema>
 export type PeerEvents = z.infer<typeof historySchema>['events']

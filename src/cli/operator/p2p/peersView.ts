@@ -1,6 +1,7 @@
 import { z } from 'zod'
 import { formatNumber } from '../../../lib/formatNumber.ts'
 import { shortPeer } from '../../../lib/shortIds.ts'
+import { accessRules, peerRecord, standing } from '../../../rpc/schemas/peers.ts'
 import { formatTable, type LineWidth, peerFor, plainText } from '../../shared/table.ts'
 import { formatSeconds, formatTime } from '../../shared/units.ts'
 import { type NameOf, nameOfPeers } from './peerNames.ts'
@@ -22,9 +23,12 @@ export function formatPeers(answer: unknown, width: LineWidth, { self, standings
   const staticIds = new Set(
     standings === undefined
       ? []
-      : standingsSchema.parse(standings).flatMap(({ peerID, static: isStatic }) => (isStatic ? [peerID] : [])),
+      : z
+          .array(standing.pick({ peerID: true, static: true }))
+          .parse(standings)
+          .flatMap(({ peerID, static: isStatic }) => (isStatic ? [peerID] : [])),
   )
-  const ownId = self === undefined ? undefined : selfSchema.parse(self).peerID
+  const ownId = self === undefined ? undefined : peerRecord.pick({ peerID: true }).parse(self).peerID
   const peers = Object.values(dump.peers)
     .filter(({ peerID }) => peerID !== ownId)
     .sort((a, b) => Number(b.connectedness === 1) - Number(a.connectedness === 1))
@@ -51,9 +55,6 @@ export function formatPeers(answer: unknown, width: LineWidth, { self, standings
   ]
   return rows.length === 0 ? notes.join('\n') : `${notes.join('\n')}\n\n${table}`
 }
-
-const selfSchema = z.object({ peerID: z.string() })
-const standingsSchema = z.array(z.object({ peerID: z.string(), static: z.boolean() }))
 
 /** Formats deviump2p_bans. */
 export function formatBans(answer: unknown, width?: LineWidth, nameOf: NameOf = shortPeer): string {
@@ -83,17 +84,9 @@ export function bansNote(answer: unknown): string | undefined {
   return plainText(`banned: ${named.join('; ')}${more}`)
 }
 
-/** deviump2p_accessRules. */
-export const rulesSchema = z.object({
-  blocks: z.array(
-    z.object({ subject: z.string(), kind: z.string(), reason: z.string(), sinceMs: z.number().nullable() }),
-  ),
-  allow: z.array(z.string()).nullable(),
-})
-
 /** Formats deviump2p_accessRules. */
 export function formatRules(answer: unknown, names: Readonly<Record<string, string>> = {}): string {
-  const { blocks, allow } = rulesSchema.parse(answer)
+  const { blocks, allow } = accessRules.parse(answer)
   const rows = blocks.map(({ subject, kind, reason, sinceMs }) => [
     kind,
     names[subject] === undefined ? subject : `${names[subject]}, ${subject}`,

@@ -1,26 +1,13 @@
-import { z } from 'zod'
+import type { z } from 'zod'
 import { redact } from '../../../jsonRpc/credentials.ts'
 import { THE_SEQUENCER } from '../../../rollup/node/health/facts.ts'
+import { nodeHealth } from '../../../rpc/schemas/health.ts'
 import { plainText, terminalWidth, wrapText } from '../../shared/table.ts'
 import type { Line, Style } from '../../shared/terminal/styledLine.ts'
 import { DEFAULT_RPC } from '../nodeCommand.ts'
 
-// Remote answers are validated, because another program may listen at that address.
-const causeSchema = z.object({ code: z.string(), text: z.string(), command: z.string().nullable() })
-/** The fields of devium_health that commands show. */
-export const healthSchema = z.object({
-  state: z.enum(['healthy', 'degraded', 'stopped']),
-  text: z.string(),
-  causes: z.array(causeSchema),
-  node: z.object({
-    name: z.string().nullable(),
-    role: z.string(),
-    version: z.string(),
-    chainId: z.string(),
-    network: z.string().nullable(),
-    peerID: z.string().nullable(),
-  }),
-})
+/** The fields of devium_health that commands show. Validated, because another program may listen at that address. */
+export const healthSchema = nodeHealth.pick({ state: true, text: true, causes: true, node: true })
 export type ShownHealth = z.infer<typeof healthSchema>
 
 /** Exit code of a command that found an unhealthy node. */

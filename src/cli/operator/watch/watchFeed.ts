@@ -4,7 +4,8 @@ import { describeError } from '../../../lib/errors.ts'
 import { untilAborted } from '../../../lib/untilAborted.ts'
 import type { WakeUp } from '../../../lib/wakeUp.ts'
 import type { NodeClient } from '../../../rpc/client/index.ts'
-import { EVENTS, type Topic } from '../../../rpc/schemas/events.ts'
+import { EVENTS } from '../../../rpc/schemas/events.ts'
+import { nodeHealth } from '../../../rpc/schemas/health.ts'
 import { ifServed } from '../nodeCommand.ts'
 import { nameOfPeers, requestPeerNames } from '../p2p/peerNames.ts'
 import { banEventLine, derivationEventLine, peerEventLine } from './eventLines.ts'
@@ -24,14 +25,8 @@ const POLL_MS = 2_000
 const MS_PER_PEER = 50
 const RETRY_MS = 1_000
 
-const partSchema = z.object({ state: z.string(), ok: z.boolean(), text: z.string() })
-const healthSchema = z
-  .object({
-    ...partSchema.shape,
-    causes: z.array(z.object({ text: z.string(), command: z.string().nullable() })),
-    derivation: partSchema,
-    gossip: partSchema.nullable(),
-  })
+const healthSchema = nodeHealth
+  .pick({ state: true, ok: true, text: true, causes: true, derivation: true, gossip: true })
   .transform(({ derivation, gossip, ...verdict }) => ({ verdict, derivation, gossip: gossip ?? undefined }))
 
 /** Reports the node's state until the signal aborts. Reconnects after each lost connection. Never rejects. */
@@ -66,31 +61,25 @@ async function followOnce(modules: FeedModules, signal: AbortSignal): Promise<vo
   const happened = (line: EventLine | undefined) => {
     if (line !== undefined) emit({ kind: 'event', line })
   }
-  const subscribe = <T extends Topic>(topic: T, listener: (event: z.infer<(typeof EVENTS)[T]>) => void) =>
-    node.subscribe(topic, (event) => listener(event), signal)
-  const heads = subscribe('heads', (event) => {
+  const onPeers = (event: unknown) => {
+    const change = EVENTS.peers.parse(event)
+    if (change.event === 'scores') emit({ kind: 'scores', scores: change.scores })
+    else modules.wakeUp.wake()
+    happened(peerEventLine(change, clock.now(), nameOf))
+  }
+  const onBans = (event: unknown) => {
+    happened(banEventLine(EVENTS.bans.parse(event), clock.now(), nameOf))
+    modules.wakeUp.wake()
+  }
+  const onHeads = (event: unknown) => {
     emit({ kind: 'heads', heads: EVENTS.heads.parse(event) })
     received('heads')
-  })
-  const derivation = subscribe('derivation', (event) =>
-    happened(derivationEventLine(EVENTS.derivation.parse(event), clock.now())),
-  )
-  const peers = () =>
-    subscribe('peers', (event) => {
-      const change = EVENTS.peers.parse(event)
-      if (change.event === 'scores') emit({ kind: 'scores', scores: change.scores })
-      else modules.wakeUp.wake()
-      happened(peerEventLine(change, clock.now(), nameOf))
-    })
-  const bans = () =>
-    subscribe('bans', (event) => {
-      happened(banEventLine(EVENTS.bans.parse(event), clock.now(), nameOf))
-      modules.wakeUp.wake()
-    })
+  }
+  const onDerivation = (event: unknown) => happened(derivationEventLine(EVENTS.derivation.parse(event), clock.now()))
   await Promise.all([
-    heads,
-    derivation,
-    ...(hasPeers ? [peers(), bans()] : []),
+    node.subscribe('heads', onHeads, signal),
+    node.subscribe('derivation', onDerivation, signal),
+    ...(hasPeers ? [node.subscribe('peers', onPeers, signal), node.subscribe('bans', onBans, signal)] : []),
     poll(modules, { hasPeers, names, onPoll: () => received('poll') }, signal),
   ])
 }

@@ -4,6 +4,7 @@ import { UsageError } from '../../../../lib/errors.ts'
 import { ipNetToCidr, normalizeCidr } from '../../../../lib/ipNet.ts'
 import type { NodeClient, NodeMethods } from '../../../../rpc/client/index.ts'
 import { ifServed } from '../../nodeCommand.ts'
+import { bansSchema } from '../peerSchemas.ts'
 import type { OwnNodeView } from './ownNode.ts'
 
 // Remote answers are validated, because another program may listen at that address.
@@ -17,15 +18,6 @@ const dumpSchema = z.object({
   bannedSubnets: z.array(z.union([z.string(), z.object({ IP: z.string(), Mask: z.string() })])).nullable(),
 })
 const listSchema = z.array(z.string()).nullish()
-const bansSchema = z.array(
-  z.object({
-    subject: z.string(),
-    kind: z.enum(['peer', 'ip']),
-    reason: z.string(),
-    untilMs: z.number(),
-    remainingS: z.number(),
-  }),
-)
 const configSchema = z.object({ l2_chain_id: z.union([z.number(), z.string(), z.bigint()]) })
 const statusSchema = z.object({
   safe_l2: z.object({ number: z.number() }),
