@@ -18,12 +18,10 @@ export function addBundleCommands(program: Command): void {
   const bundle = program
     .command('bundle')
     .description("Check the upgrade bundle of a fork, or read it from the fork's activation block")
-    .helpOption('--help', 'Show this help')
 
   bundle
     .command('check <file>')
     .description('Check that a file is an upgrade bundle that this version knows')
-    .helpOption('--help', 'Show this help')
     .action(async (path: string) => {
       const { readUpgradeBundleFile } = await import('../node/lagoonFiles.ts')
       const found = readUpgradeBundleFile(path)
@@ -40,7 +38,6 @@ export function addBundleCommands(program: Command): void {
   bundle
     .command('from-block')
     .description("Read the upgrade bundle from a fork's activation block in an execution client, and print it")
-    .helpOption('--help', 'Show this help')
     .requiredOption('--rpc <url>', 'JSON-RPC address of an execution client of the chain')
     .option(
       '--block <number>',

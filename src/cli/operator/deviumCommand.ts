@@ -50,7 +50,6 @@ export function createDeviumCommand(): Command {
     .command('completion')
     .argument('<shell>', 'bash, zsh or fish')
     .description('Print a shell completion script: source <(devium completion bash)')
-    .helpOption('--help', 'Show this help')
     .action(async (shell: string) => {
       const { COMPLETED_SHELLS, completionScript } = await import('./completion.ts')
       const { createRollupNodeCommand } = await import('../node/rollupNodeCommand.ts')

@@ -48,7 +48,6 @@ export function rpcCommand(
   return parent
     .command(signature)
     .description(description)
-    .helpOption('--help', 'Show this help')
     .addOption(new Option('--rpc <url>', rpc.description).default(rpc.address, `"${redact(rpc.address)}"`))
     .option('--token-file <file>', 'File with the bearer token of the RPC [DEVIUM_RPC_TOKEN_FILE]')
 }

@@ -14,7 +14,6 @@ export function addSequencerCommands(program: Command): void {
   const group = program
     .command('sequencer')
     .description('Show, start and stop the sequencer of a rollup node')
-    .helpOption('--help', 'Show this help')
     .addHelpText('after', `\n${RPC_HELP}`)
   nodeCommand(group, 'status', 'Show whether this node builds blocks, its health, and its unsafe head')
     .option('--json', 'Print the raw answers')

@@ -33,10 +33,7 @@ const ACTIONS = [
 
 /** `devium batcher …`: calls a running batch submitter, whose admin methods must be enabled. */
 export function addBatcherCommands(program: Command): void {
-  const group = program
-    .command('batcher')
-    .description('Show, start and stop a running batch submitter')
-    .helpOption('--help', 'Show this help')
+  const group = program.command('batcher').description('Show, start and stop a running batch submitter')
   rpcCommand(
     group,
     'status',

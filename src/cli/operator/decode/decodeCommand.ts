@@ -26,7 +26,6 @@ export function addDecode(parent: Command): Command {
   return parent
     .command('decode [inputs...]')
     .description('Decode a batcher transaction, blob, frame, channel or batch, and print it as JSON')
-    .helpOption('--help', 'Show this help')
     .addOption(new Option('--as <kind>', 'Kind of the inputs (default: detected)').choices(KINDS))
     .option('--network <name>', 'Network of the batches; required for the hashes, senders and times of a span batch')
     .option('--rollup.config <file>', 'Rollup config of the batches, in place of --network')

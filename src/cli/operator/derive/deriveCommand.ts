@@ -10,7 +10,6 @@ export function addDeriveCommands(program: Command): void {
   const derive = program
     .command('derive')
     .description('Show the derivation of the L2 chain from L1')
-    .helpOption('--help', 'Show this help')
     .addHelpText('after', `\n${RPC_HELP}`)
   nodeCommand(derive, 'status', 'Show the position of the safe head, and what derivation waits for')
     .option('--json', 'Print the raw answer')

@@ -17,12 +17,10 @@ export function addNetworksCommands(program: Command): void {
   const networks = program
     .command('networks')
     .description('Manage the networks for --network: built-in and added networks')
-    .helpOption('--help', 'Show this help')
 
   networks
     .command('list')
     .description('List all networks with chain id, L1, block time and newest active fork')
-    .helpOption('--help', 'Show this help')
     .option('--json', 'Print JSON')
     .action(async (options: { json?: true }) => {
       const { findNetwork, networkNames, ownNetworkNames, ownNetworksFolder } = await import(
@@ -50,7 +48,6 @@ export function addNetworksCommands(program: Command): void {
   networks
     .command('add <file>')
     .description('Add a network: a rollup.json, or a chain of the superchain registry (TOML or JSON)')
-    .helpOption('--help', 'Show this help')
     .option('--name <name>', "Name of the network (default: the file's)")
     .option('--l1-chain-id <id>', 'Chain id of its L1, if the file does not contain it (registry)')
     .option('--replace', 'Replace the settings of a network that was added before')
@@ -77,7 +74,6 @@ export function addNetworksCommands(program: Command): void {
   networks
     .command('remove <name>')
     .description('Remove a network that was added')
-    .helpOption('--help', 'Show this help')
     .action(async (name: string) => {
       const { ownNetworksFolder, removeNetwork } = await import('../../../rollup/networks/index.ts')
       await removeNetwork(ownNetworksFolder(), name)
@@ -87,7 +83,6 @@ export function addNetworksCommands(program: Command): void {
   networks
     .command('dump-rollup-config')
     .description("Print a network's rollup config as JSON")
-    .helpOption('--help', 'Show this help')
     .option('--network <name>', 'Network, built in or added')
     .action(async (options: NameOption, command: Command) => {
       // Before the sub-command, the program's own flag of the same name takes the value.

@@ -18,7 +18,6 @@ export function addTestnetCommands(program: Command): void {
   const group = program
     .command('testnet')
     .description('Cause and repair faults in a running testnet, and save its state')
-    .helpOption('--help', 'Show this help')
     .addHelpText('after', `\n${HELP}`)
   addJoin(group)
   for (const { name, words, description, count } of TESTNET_COMMANDS) {
@@ -26,7 +25,6 @@ export function addTestnetCommands(program: Command): void {
       .command(name)
       .description(description)
       .usage(`[options] ${words}`)
-      .helpOption('--help', 'Show this help')
       .option('--dir <path>', "The testnet's directory", 'devnet')
       .option('--json', 'Print the raw answer')
     // The argument may be negative, such as an offset behind the machine's clock, and must not be parsed as a flag.
@@ -49,7 +47,6 @@ function addJoin(group: Command): void {
     .command('join')
     .argument('<url>', 'Address that the testnet shows as "one more node"')
     .description('Run a node that joins a testnet on another machine (npm start -- --host 0.0.0.0)')
-    .helpOption('--help', 'Show this help')
     .option('--dir <path>', "Directory of the node's data; a later start continues with it", 'joined')
     .option('--base-port <port>', 'First port of the node; 0 = any free ports', '9700')
   own.action(async (url: string) => {
