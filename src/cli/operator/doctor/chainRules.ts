@@ -3,7 +3,7 @@ import { REGISTRY_COMMIT, REGISTRY_UPDATE } from '../../../rollup/networks/index
 import { missingBundleText, unknownForkText } from '../../../rollup/node/index.ts'
 import { bundleNeededAt, FORKS, type Fork, MISSING_BUNDLE_TEXT, unknownForks } from '../../../rollup/protocol/index.ts'
 import type { ChainFacts, DoctorFacts, FlagFacts } from './facts.ts'
-import { type Finding, stopsAt } from './finding.ts'
+import { type Finding, findingOn, stopsAt } from './finding.ts'
 
 /** Fork times of an older registry may lack a fork that was scheduled since. */
 const OLD_REGISTRY_S = 90 * 86_400
@@ -26,15 +26,15 @@ function refusal({ refusal: found }: ChainFacts): Finding[] {
   if (found === undefined) return []
   const next = 'Fix this problem first: devium--batcher exits with this error at its start.'
   const text = `The node does not start: ${found.text}.`
-  return [{ code: 'chain-refused', subject: 'version', fork: found.fork, stops: 'now', text, next }]
+  return [findingOn('version', 'now', found.fork)('chain-refused', text, next)]
 }
 
 function unknown({ config }: ChainFacts, nowS: number): Finding[] {
-  return unknownForks(config).map((fork) => ({
-    ...{ code: 'fork-unknown', subject: 'version', fork: fork.name, stops: stopsAt(fork.time, nowS) },
-    text: `${unknownForkText(fork, nowS)}.`,
-    next: `Install a devium release that knows ${fork.name}. If ${fork.name}_time is misspelt, correct the rollup config.`,
-  }))
+  return unknownForks(config).map((fork) => {
+    const next = `Install a devium release that knows ${fork.name}. If ${fork.name}_time is misspelt, correct the rollup config.`
+    const found = findingOn('version', stopsAt(fork.time, nowS), fork.name)
+    return found('fork-unknown', `${unknownForkText(fork, nowS)}.`, next)
+  })
 }
 
 /**
@@ -50,16 +50,11 @@ function missingBundle({ chain, flags, engine: { safe, finalized }, nowS }: Doct
   const text = isSafe
     ? `A start goes back to the finalized block, which is before Lagoon: ${MISSING_BUNDLE_TEXT}`
     : missingBundleText(time, nowS)
-  return [
-    {
-      ...{ code: 'upgrade-bundle-missing', subject: 'version', fork: 'lagoon', stops: stopsAt(time, nowS) },
-      text: `${text}.`,
-      next: 'Check the file with `devium bundle check FILE`, and start the node with --rollup.upgrade-bundle=FILE.',
-    },
-  ]
+  const next = 'Check the file with `devium bundle check FILE`, and start the node with --rollup.upgrade-bundle=FILE.'
+  return [findingOn('version', stopsAt(time, nowS), 'lagoon')('upgrade-bundle-missing', `${text}.`, next)]
 }
 
-/** Fork times that differ from those of other nodes split the chain at the earlier time. */
+/** Fork times that differ from those of other nodes split the chain at the earlier time. Undefined: they do not differ. */
 function difference(
   fork: Fork,
   own: number | undefined,
@@ -73,7 +68,7 @@ function difference(
   )
   // Both forks are active from genesis on, whatever the times.
   if (first === second || (first <= l2Time && second <= l2Time)) return undefined
-  return { fork, stops: stopsAt(Math.min(first, second), nowS) }
+  return findingOn('flags', stopsAt(Math.min(first, second), nowS), fork)
 }
 
 const timeText = (time: number | undefined) =>
@@ -87,13 +82,8 @@ function overrides(chain: ChainFacts, { overridden }: FlagFacts, nowS: number): 
     const differs = difference(fork, own, other, chain, nowS)
     if (differs === undefined) return []
     const whose = isOfRegistry ? `the registry (${chain.registry?.name})` : `the ${chain.source}`
-    return [
-      {
-        ...{ code: 'override-differs', subject: 'flags', ...differs },
-        text: `--override.${fork} says ${own}, but ${whose} ${timeText(other)}. At the earlier time this node forks off from nodes without that flag.`,
-        next: `Remove --override.${fork}, unless every node of the chain has it.`,
-      },
-    ]
+    const text = `--override.${fork} says ${own}, but ${whose} ${timeText(other)}. At the earlier time this node forks off from nodes without that flag.`
+    return [differs('override-differs', text, `Remove --override.${fork}, unless every node of the chain has it.`)]
   })
 }
 
@@ -106,36 +96,30 @@ function fileAgainstRegistry(chain: ChainFacts, { overridden }: FlagFacts, nowS:
     if (other === undefined) return []
     const differs = difference(fork, given[fork], other, chain, nowS)
     if (differs === undefined) return []
-    return [
-      {
-        ...{ code: 'config-differs', subject: 'flags', ...differs },
-        text: `For ${fork}, the registry (${registry.name}) ${timeText(other)}, but the ${chain.source} ${timeText(given[fork])}. The node forks off from the chain at the earlier time.`,
-        next: `Use --network=${registry.name}, or a newer rollup config.`,
-      },
-    ]
+    const text = `For ${fork}, the registry (${registry.name}) ${timeText(other)}, but the ${chain.source} ${timeText(given[fork])}. The node forks off from the chain at the earlier time.`
+    return [differs('config-differs', text, `Use --network=${registry.name}, or a newer rollup config.`)]
   })
 }
 
 function registryAge({ isBuiltIn, registry }: ChainFacts, nowS: number): Finding[] {
   if (!isBuiltIn || registry === undefined) return []
   const source = `the superchain registry of ${REGISTRY_COMMIT.date}`
-  const note = { subject: 'version', fork: null, stops: null } as const
+  const note = findingOn('version', null)
   const next = `Read the announcements of the chain. If a fork is scheduled, set --rollup.config to a newer rollup config, or set --override.<fork>.`
   if (registry.hasLeft) {
     const text = `${registry.name} has left the superchain registry. This version does not know forks that the chain scheduled after ${REGISTRY_COMMIT.date}.`
-    return [{ ...note, code: 'left-registry', text, next }]
+    return [note('left-registry', text, next)]
   }
   const takenS = Date.parse(REGISTRY_COMMIT.date) / 1000
   if (nowS - takenS < OLD_REGISTRY_S) return []
   const text = `The fork times come from ${source} (${fromNowText(takenS, nowS)}), updated to ${REGISTRY_UPDATE}. This version does not know forks that were scheduled later.`
-  return [{ ...note, code: 'registry-old', text, next }]
+  return [note('registry-old', text, next)]
 }
 
 function commandLine({ warnings, configWarnings, trustsL1 }: FlagFacts): Finding[] {
-  const note = { subject: 'flags', fork: null, stops: null } as const
-  const line = (code: string, warning: string, next: string): Finding => {
-    return { ...note, code, text: /[.?]$/.test(warning) ? warning : `${warning}.`, next }
-  }
+  const note = findingOn('flags', null)
+  const line = (code: string, warning: string, next: string): Finding =>
+    note(code, /[.?]$/.test(warning) ? warning : `${warning}.`, next)
   const lines = [
     ...warnings.map((text) => line('flag-without-effect', text, 'Remove it, or correct its name.')),
     ...configWarnings.map((text) =>
@@ -145,8 +129,5 @@ function commandLine({ warnings, configWarnings, trustsL1 }: FlagFacts): Finding
   if (!trustsL1) return lines
   const text =
     'The node does not check hashes of L1 blocks (--l1.trustrpc). After an L1 fork that this version does not know, it would continue and might derive another chain.'
-  return [
-    ...lines,
-    { ...note, code: 'l1-trusted', text, next: 'Remove --l1.trustrpc if the L1 endpoint serves eth_getProof.' },
-  ]
+  return [...lines, note('l1-trusted', text, 'Remove --l1.trustrpc if the L1 endpoint serves eth_getProof.')]
 }

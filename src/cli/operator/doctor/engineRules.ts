@@ -2,7 +2,7 @@ import { fromNowText, utcText } from '../../../lib/phrases.ts'
 import { FORKS, type Fork } from '../../../rollup/protocol/index.ts'
 import { callsFollowTime, clientOf, judgeRelease } from './clients.ts'
 import type { ChainFacts, EngineFacts } from './facts.ts'
-import { type Finding, stopsAt } from './finding.ts'
+import { type Finding, findingOn, stopsAt } from './finding.ts'
 import { forksToCheck } from './schedule.ts'
 
 /** Methods of the Engine API that the node calls from a fork on, until a later fork replaces them (specs: exec-engine). */
@@ -15,8 +15,7 @@ const METHODS: Partial<Record<Fork, readonly string[]>> = {
 /** An engine with an older head is probably not synced. */
 const OLD_HEAD_S = 300
 
-const now = { subject: 'engine', fork: null, stops: 'now' } as const
-const note = { subject: 'engine', fork: null, stops: null } as const
+const now = findingOn('engine', 'now')
 
 /** The facts for judging an engine. */
 interface EngineCase {
@@ -45,22 +44,25 @@ function unreachable({ url, problem }: EngineFacts): Finding {
   const text = problem?.text ?? ''
   switch (problem?.code) {
     case 'unauthorized':
-      return {
-        ...{ ...now, code: 'engine-jwt', text: `The engine at ${url} refuses the JWT secret: ${text}.` },
-        next: 'Use the same file for the engine (--authrpc.jwtsecret) and the node (--l2.jwt-secret). Compare the clocks of both machines.',
-      }
+      return now(
+        'engine-jwt',
+        `The engine at ${url} refuses the JWT secret: ${text}.`,
+        'Use the same file for the engine (--authrpc.jwtsecret) and the node (--l2.jwt-secret). Compare the clocks of both machines.',
+      )
     case 'no-secret':
-      return { ...now, code: 'jwt-missing', text: `${text}.`, next: "Set --l2.jwt-secret to the engine's file." }
+      return now('jwt-missing', `${text}.`, "Set --l2.jwt-secret to the engine's file.")
     case 'wrong-kind':
-      return {
-        ...{ ...now, code: 'no-engine-api', text: `${url} is not an Engine API: ${text}.` },
-        next: "Set --l2 to the engine's authenticated port (--authrpc.port, 8551 by default).",
-      }
+      return now(
+        'no-engine-api',
+        `${url} is not an Engine API: ${text}.`,
+        "Set --l2 to the engine's authenticated port (--authrpc.port, 8551 by default).",
+      )
     default:
-      return {
-        ...{ ...now, code: 'engine-down', text: `The node cannot use the engine at ${url}: ${text}.` },
-        next: 'Start the execution client, or set --l2 to its authenticated port.',
-      }
+      return now(
+        'engine-down',
+        `The node cannot use the engine at ${url}: ${text}.`,
+        'Start the execution client, or set --l2 to its authenticated port.',
+      )
   }
 }
 
@@ -68,11 +70,11 @@ function wrongChain({ engine, chain: { config } }: EngineCase): Finding[] {
   const { url, chainId, genesisHash } = engine
   if (chainId !== undefined && chainId !== config.l2ChainId) {
     const text = `The engine at ${url} runs chain ${chainId}, but the node is configured for chain ${config.l2ChainId}.`
-    return [{ ...now, code: 'engine-wrong-chain', text, next: 'Set --l2 to an engine of this chain.' }]
+    return [now('engine-wrong-chain', text, 'Set --l2 to an engine of this chain.')]
   }
   if (genesisHash === undefined || genesisHash === null || genesisHash === config.genesis.l2.hash) return []
   const text = `The engine at ${url} has another genesis block: ${genesisHash}, expected ${config.genesis.l2.hash}.`
-  return [{ ...now, code: 'engine-wrong-genesis', text, next: "Initialise the engine with this chain's genesis.json." }]
+  return [now('engine-wrong-genesis', text, "Initialise the engine with this chain's genesis.json.")]
 }
 
 /** `Geth/v1.101603.5` of a version text that continues with the platform. */
@@ -106,11 +108,8 @@ function verdictOn({ engine, chain }: EngineCase, fork: Fork, time: number): Ver
   }
   if (runs === false && (isPast || callsFollowTime(client))) {
     return {
-      ...{
-        isReady: false,
-        code: 'engine-lacks-fork',
-        why: 'it does not apply the rules of the fork to calls at that time',
-      },
+      ...{ isReady: false, code: 'engine-lacks-fork' },
+      why: 'it does not apply the rules of the fork to calls at that time',
       next: `Set ${fork}Time to ${time} in the genesis.json of the execution client (devium-geth init --datadir DIR genesis.json, then a restart), or install a newer release.`,
     }
   }
@@ -134,21 +133,18 @@ function forkFinding(facts: EngineCase, fork: Fork, time: number): Finding[] {
   if (isReady === false) {
     const stops = stopsAt(time, facts.nowS)
     const when = `${fork} (${utcText(time)}, ${fromNowText(time, facts.nowS)})`
-    return [
-      {
-        ...{ subject: 'engine', code: code ?? '', fork, stops, next: next ?? '' },
-        text: `The engine ${name} is not ready for ${when}: ${why}.`,
-      },
-    ]
+    const text = `The engine ${name} is not ready for ${when}: ${why}.`
+    return [findingOn('engine', stops, fork)(code ?? '', text, next ?? '')]
   }
   // For an active fork, the chain itself shows whether the engine supports it.
   if (time <= facts.nowS) return []
+  const text = `It is unknown whether the engine ${name} supports ${fork}.`
   return [
-    {
-      ...{ ...note, fork, code: 'engine-unsure' },
-      text: `It is unknown whether the engine ${name} supports ${fork}.`,
-      next: `Check the release notes of the execution client for ${fork}.`,
-    },
+    findingOn('engine', null, fork)(
+      'engine-unsure',
+      text,
+      `Check the release notes of the execution client for ${fork}.`,
+    ),
   ]
 }
 
@@ -163,5 +159,5 @@ function behind({ engine, nowS }: EngineCase): Finding[] {
   const { head, isSyncing } = engine
   if (head === undefined || (nowS - head.time < OLD_HEAD_S && isSyncing !== true)) return []
   const text = `The engine ${nameOf(engine)} ${isSyncing === true ? 'is syncing' : 'is behind'}: its head is block ${head.number}, ${fromNowText(head.time, nowS)}.`
-  return [{ ...note, code: 'engine-behind', text, next: 'Wait until the engine is synced. Progress: devium status' }]
+  return [findingOn('engine', null)('engine-behind', text, 'Wait until the engine is synced. Progress: devium status')]
 }

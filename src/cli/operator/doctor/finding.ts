@@ -15,6 +15,11 @@ export interface Finding {
   next: string
 }
 
+/** Creates findings on a part of the setup. */
+export function findingOn(subject: Subject, stops: Finding['stops'], fork: string | null = null) {
+  return (code: string, text: string, next: string): Finding => ({ code, subject, fork, stops, text, next })
+}
+
 /** Sorts findings by the time at which they stop the node. Findings that stop nothing come last. */
 export function worstFirst(findings: readonly Finding[]): Finding[] {
   const rank = ({ stops }: Finding) => (stops === 'now' ? 0 : (stops ?? Number.POSITIVE_INFINITY))

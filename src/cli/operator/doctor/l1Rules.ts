@@ -1,11 +1,14 @@
 import { fromNowText, utcText } from '../../../lib/phrases.ts'
 import { blobUpdateFraction, changesBlobsAt, type RollupConfig } from '../../../rollup/protocol/index.ts'
 import type { AnnouncedFork, DoctorFacts, L1Facts } from './facts.ts'
-import { type Finding, stopsAt } from './finding.ts'
+import { type Finding, findingOn, stopsAt } from './finding.ts'
 import { NEWEST_L1_FORK, type ScheduledFork, scheduleOf } from './schedule.ts'
 
 /** 25 slots of Ethereum: no public L1 has produced no block for so long. */
 const OLD_HEAD_S = 300
+
+const now = findingOn('L1', 'now')
+const note = findingOn('L1', null)
 
 /** Findings on the L1 endpoints, and on forks of L1 that this version cannot follow. */
 export function judgeL1(facts: DoctorFacts): Finding[] {
@@ -31,45 +34,36 @@ function spared(finding: Finding, l1: readonly L1Facts[], index: number): Findin
 
 function unknownFork({ name, time, isKnown }: ScheduledFork, nowS: number): Finding[] {
   if (isKnown || time === undefined) return []
-  return [
-    {
-      ...{ code: 'l1-fork-unknown', subject: 'version', fork: name, stops: stopsAt(time, nowS) },
-      text: `L1 schedules the fork ${name} for ${utcText(time)} (${fromNowText(time, nowS)}), which this version does not know. The safe head stops there if L1's headers or blob parameters change.`,
-      next: `Install a devium release that knows ${name} before that time.`,
-    },
-  ]
+  const text = `L1 schedules the fork ${name} for ${utcText(time)} (${fromNowText(time, nowS)}), which this version does not know. The safe head stops there if L1's headers or blob parameters change.`
+  const next = `Install a devium release that knows ${name} before that time.`
+  return [findingOn('version', stopsAt(time, nowS), name)('l1-fork-unknown', text, next)]
 }
 
 function endpointFindings(endpoint: L1Facts, facts: DoctorFacts, forks: readonly ScheduledFork[]): Finding[] {
   const { url, problem, chainId, genesisHash, headProblem } = endpoint
   const { config } = facts.chain
-  const now = { subject: 'L1', fork: null, stops: 'now' } as const
   const next = 'Set --l1 to an endpoint of the right L1.'
   if (problem !== undefined) {
     const text = `The node cannot use the L1 endpoint ${url}: ${problem.text}.`
-    return [{ ...now, code: 'l1-down', text, next: 'Start the L1 node, or set --l1 to another endpoint.' }]
+    return [now('l1-down', text, 'Start the L1 node, or set --l1 to another endpoint.')]
   }
   if (chainId !== undefined && chainId !== config.l1ChainId) {
     const text = `The L1 endpoint ${url} belongs to chain ${chainId}, but this chain's L1 is ${config.l1ChainId}.`
-    return [{ ...now, code: 'l1-wrong-chain', text, next }]
+    return [now('l1-wrong-chain', text, next)]
   }
   if (genesisHash !== undefined && genesisHash !== null && genesisHash !== config.genesis.l1.hash) {
     const text = `The L1 endpoint ${url} has another block ${config.genesis.l1.number} than the rollup config, which starts the rollup at that block.`
-    return [{ ...now, code: 'l1-wrong-genesis', text, next }]
+    return [now('l1-wrong-genesis', text, next)]
   }
   // A node that trusts L1 ignores header fields that it does not know.
-  const stops = facts.flags.trustsL1 ? null : now.stops
+  const stops = facts.flags.trustsL1 ? null : 'now'
   if (headProblem?.code === 'unknown-fork') {
-    return [
-      {
-        ...{ ...now, stops, subject: 'version', code: 'l1-unknown-fork', text: `${headProblem.text}.` },
-        next: 'Install a newer devium release.',
-      },
-    ]
+    const found = findingOn('version', stops)
+    return [found('l1-unknown-fork', `${headProblem.text}.`, 'Install a newer devium release.')]
   }
   if (headProblem !== undefined) {
     const text = `The node cannot use the head of the L1 endpoint ${url}: ${headProblem.text}.`
-    return [{ ...now, stops, code: 'l1-bad-answer', text, next: 'Set --l1 to another L1 endpoint.' }]
+    return [findingOn('L1', stops)('l1-bad-answer', text, 'Set --l1 to another L1 endpoint.')]
   }
   const blobs = blobFindings(endpoint, config, facts.nowS)
   const unnamed = blobs.length > 0 ? [] : unnamedFork(endpoint, config, forks, facts.nowS)
@@ -81,18 +75,13 @@ function headFindings({ url, head }: L1Facts, { nowS }: DoctorFacts, forks: read
   const findings: Finding[] = []
   const glamsterdam = forks.find(({ name }) => name === NEWEST_L1_FORK)
   if (glamsterdam?.time !== undefined && head.time >= glamsterdam.time && !head.isGlamsterdam) {
-    findings.push({
-      ...{ code: 'l1-missed-fork', subject: 'L1', fork: NEWEST_L1_FORK, stops: 'now' },
-      text: `The L1 endpoint ${url} missed the fork ${NEWEST_L1_FORK} (${utcText(glamsterdam.time)}) and follows another chain.`,
-      next: 'Update the L1 execution client, or set --l1 to another endpoint.',
-    })
+    const text = `The L1 endpoint ${url} missed the fork ${NEWEST_L1_FORK} (${utcText(glamsterdam.time)}) and follows another chain.`
+    const next = 'Update the L1 execution client, or set --l1 to another endpoint.'
+    findings.push(findingOn('L1', 'now', NEWEST_L1_FORK)('l1-missed-fork', text, next))
   }
   if (nowS - head.time >= OLD_HEAD_S) {
-    findings.push({
-      ...{ code: 'l1-behind', subject: 'L1', fork: null, stops: 'now' },
-      text: `The head of the L1 endpoint ${url} is block ${head.number}, ${fromNowText(head.time, nowS)}, so the safe head waits for L1.`,
-      next: 'Check whether the L1 node is syncing, or set --l1 to another endpoint.',
-    })
+    const text = `The head of the L1 endpoint ${url} is block ${head.number}, ${fromNowText(head.time, nowS)}, so the safe head waits for L1.`
+    findings.push(now('l1-behind', text, 'Check whether the L1 node is syncing, or set --l1 to another endpoint.'))
   }
   return findings
 }
@@ -106,13 +95,8 @@ function unnamedFork(
   if (next === undefined || next.time <= nowS) return []
   const isKnown = forks.some(({ time }) => time === next.time) || changesBlobsAt(config, next.time)
   if (isKnown) return []
-  return [
-    {
-      ...{ code: 'l1-next-fork', subject: 'L1', fork: null, stops: null },
-      text: `The L1 endpoint ${url} announces a fork for ${utcText(next.time)} (${fromNowText(next.time, nowS)}) without its name. This version knows L1 forks up to ${NEWEST_L1_FORK}.`,
-      next: 'If this is a later fork, install a newer devium release.',
-    },
-  ]
+  const text = `The L1 endpoint ${url} announces a fork for ${utcText(next.time)} (${fromNowText(next.time, nowS)}) without its name. This version knows L1 forks up to ${NEWEST_L1_FORK}.`
+  return [note('l1-next-fork', text, 'If this is a later fork, install a newer devium release.')]
 }
 
 /** Wrong blob fee parameters change every L2 block. */
@@ -121,16 +105,12 @@ function blobFindings({ url, current, next }: L1Facts, config: RollupConfig, now
     const announced = fork === undefined ? undefined : differing(fork, config, nowS)
     if (announced === undefined) return []
     const { time, ours, theirs } = announced
-    return [
-      {
-        ...{ code: 'l1-blob-parameters', subject: 'version', fork: null, stops: stopsAt(time, nowS) },
-        text: `The L1 endpoint ${url} has the blob fee update fraction ${theirs} from ${utcText(time)} on, but this node uses ${ours}. From then on it derives blocks that differ from the chain.`,
-        next:
-          config.l1BlobSchedule === undefined
-            ? 'Install a newer devium release before that time.'
-            : 'Set --rollup.l1-chain-config to the newest config of this L1.',
-      },
-    ]
+    const text = `The L1 endpoint ${url} has the blob fee update fraction ${theirs} from ${utcText(time)} on, but this node uses ${ours}. From then on it derives blocks that differ from the chain.`
+    const next =
+      config.l1BlobSchedule === undefined
+        ? 'Install a newer devium release before that time.'
+        : 'Set --rollup.l1-chain-config to the newest config of this L1.'
+    return [findingOn('version', stopsAt(time, nowS))('l1-blob-parameters', text, next)]
   })
 }
 
