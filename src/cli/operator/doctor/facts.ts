@@ -51,17 +51,17 @@ export interface FlagFacts {
 export interface EngineFacts {
   url: string
   problem?: Problem
-  chainId?: bigint
+  chainId?: bigint | undefined
   /** The client's version text. */
-  client?: string
+  client?: string | undefined
   /** Undefined if the engine does not list its methods. */
-  methods?: readonly string[]
+  methods?: readonly string[] | undefined
   /** Null if the engine does not have the block. */
-  genesisHash?: string | null
-  head?: BlockMoment
-  safe?: BlockMoment
-  finalized?: BlockMoment
-  isSyncing?: boolean
+  genesisHash?: string | null | undefined
+  head?: BlockMoment | undefined
+  safe?: BlockMoment | undefined
+  finalized?: BlockMoment | undefined
+  isSyncing?: boolean | undefined
   /** Whether calls at the time of a fork run under its rules. Absent if the calls do not show it. */
   runs: Partial<Record<Fork, boolean>>
 }
@@ -75,33 +75,33 @@ export interface AnnouncedFork {
 export interface L1Facts {
   url: string
   problem?: Problem
-  chainId?: bigint
-  genesisHash?: string | null
-  head?: BlockMoment & { isGlamsterdam: boolean }
+  chainId?: bigint | undefined
+  genesisHash?: string | null | undefined
+  head?: (BlockMoment & { isGlamsterdam: boolean }) | undefined
   /** Why the head cannot be read. */
   headProblem?: { code: 'unknown-fork' | 'bad-answer'; text: string }
-  current?: AnnouncedFork
-  next?: AnnouncedFork
+  current?: AnnouncedFork | undefined
+  next?: AnnouncedFork | undefined
 }
 
 export interface BeaconFacts {
   url: string
   problem?: Problem
-  version?: string
-  genesisTime?: number
+  version?: string | undefined
+  genesisTime?: number | undefined
   /** Seconds. Null: the endpoint has no slots, as Anvil. */
-  slotLength?: number | null
+  slotLength?: number | null | undefined
   /** The spec lacks the length of slots in seconds. */
   lacksSlotLength?: boolean
-  depositChainId?: bigint
+  depositChainId?: bigint | undefined
   /** Forks of the spec that have a time, in lower case: `gloas`. */
   forks: readonly NamedTime[]
   /** Times at which the spec changes the number of blobs. */
   blobChanges: readonly number[]
   /** How long the endpoint keeps blobs, in seconds. */
-  retentionS?: number
-  slotsBehind?: number
-  serves?: 'blobs' | 'sidecars' | 'none'
+  retentionS?: number | undefined
+  slotsBehind?: number | undefined
+  serves?: 'blobs' | 'sidecars' | 'none' | undefined
 }
 
 /** The input of the rules. */

@@ -36,20 +36,17 @@ export async function gatherBeacon(
       read('eth/v1/config/spec'),
       read('eth/v1/node/syncing'),
     ])
-    const facts: BeaconFacts = { url: name, forks: [], blobChanges: [] }
     const genesisTime = decimal(genesis.genesis_time)
-    if (genesisTime !== undefined) facts.genesisTime = genesisTime
-    if (!(version instanceof BeaconError)) facts.version = String(version.version).slice(0, 100)
-    if (spec instanceof BeaconError) facts.slotLength = null
-    else Object.assign(facts, readSpec(spec, genesisTime ?? 0))
-    if (!(syncing instanceof BeaconError)) {
-      const distance = decimal(syncing.sync_distance)
-      if (distance !== undefined) facts.slotsBehind = distance
+    const specFacts = readSpec(spec, genesisTime ?? 0)
+    const block = specFacts.slotLength === null ? await headBlock : 'head'
+    return {
+      url: name,
+      genesisTime,
+      version: version instanceof BeaconError ? undefined : String(version.version).slice(0, 100),
+      ...specFacts,
+      slotsBehind: syncing instanceof BeaconError ? undefined : decimal(syncing.sync_distance),
+      serves: block === undefined ? undefined : await servedForm(http, String(block)),
     }
-    const block = facts.slotLength === null ? await headBlock : 'head'
-    const serves = block === undefined ? undefined : await servedForm(http, String(block))
-    if (serves !== undefined) facts.serves = serves
-    return facts
   } finally {
     await http.close()
   }
@@ -82,7 +79,9 @@ async function executionClientAt(url: string, headers: Record<string, string>): 
   }
 }
 
-function readSpec(spec: JsonObject, genesisTime: number): Partial<BeaconFacts> {
+function readSpec(spec: JsonObject | BeaconError, genesisTime: number): Omit<BeaconFacts, 'url'> {
+  // The endpoint has no slots, as Anvil.
+  if (spec instanceof BeaconError) return { slotLength: null, forks: [], blobChanges: [] }
   const slotLength = decimal(spec.SECONDS_PER_SLOT)
   const isSlotKnown = slotLength !== undefined && slotLength > 0
   const milliseconds = decimal(spec.SLOT_DURATION_MS)
@@ -106,8 +105,8 @@ function readSpec(spec: JsonObject, genesisTime: number): Partial<BeaconFacts> {
   const chainId = decimal(spec.DEPOSIT_CHAIN_ID)
   return {
     ...(isSlotKnown ? { slotLength } : { lacksSlotLength: true }),
-    ...(chainId === undefined ? {} : { depositChainId: BigInt(chainId) }),
-    ...(retention === undefined ? {} : { retentionS: retention * epochLength }),
+    depositChainId: chainId === undefined ? undefined : BigInt(chainId),
+    retentionS: retention === undefined ? undefined : retention * epochLength,
     forks: forks.slice(0, MAX_FORKS),
     blobChanges,
   }

@@ -53,10 +53,7 @@ export async function queryEngine(rpc: QueriedEngine, config: RollupConfig, nowS
     rpc.request('eth_chainId', []).then((answer) => quantityToBigInt(answer, 'chain id')),
   )
   const { methods, problem } = await readMethods(rpc)
-  const facts: EngineFacts = { url: rpc.url, runs: {} }
-  if (problem !== undefined) return { ...facts, problem: { code: 'wrong-kind', text: problem } }
-  if (chainId !== undefined) facts.chainId = chainId
-  if (methods !== undefined) facts.methods = methods
+  if (problem !== undefined) return { url: rpc.url, runs: {}, problem: { code: 'wrong-kind', text: problem } }
   const [client, genesis, head, safe, finalized, isSyncing] = await Promise.all([
     readClient(rpc),
     readBlock(rpc, toQuantity(config.genesis.l2.number)),
@@ -65,17 +62,14 @@ export async function queryEngine(rpc: QueriedEngine, config: RollupConfig, nowS
     readBlock(rpc, 'finalized'),
     orUndefined(rpc.request('eth_syncing', []).then((answer) => answer !== false)),
   ])
-  if (client !== undefined) facts.client = client
-  if (genesis !== undefined) facts.genesisHash = genesis?.hash ?? null
-  if (head) facts.head = momentOf(head)
-  if (safe) facts.safe = momentOf(safe)
-  if (finalized) facts.finalized = momentOf(finalized)
-  if (isSyncing !== undefined) facts.isSyncing = isSyncing
+  const runs: EngineFacts['runs'] = {}
   for (const { fork, time } of forksToCheck(config.forks, nowS)) {
-    const runs = await orUndefined(probeFork(rpc, fork, Math.max(time, config.genesis.l2Time)))
-    if (runs !== undefined) facts.runs[fork] = runs
+    const isRun = await orUndefined(probeFork(rpc, fork, Math.max(time, config.genesis.l2Time)))
+    if (isRun !== undefined) runs[fork] = isRun
   }
-  return facts
+  const genesisHash = genesis === undefined ? undefined : (genesis?.hash ?? null)
+  const heads = { head: momentOf(head), safe: momentOf(safe), finalized: momentOf(finalized) }
+  return { url: rpc.url, chainId, methods, client, genesisHash, ...heads, isSyncing, runs }
 }
 
 async function readMethods(rpc: QueriedEngine): Promise<{ methods?: string[]; problem?: string }> {
@@ -121,4 +115,5 @@ async function readBlock(rpc: QueriedEngine, tag: string): Promise<ReadBlock | n
   }
 }
 
-const momentOf = ({ number, timestamp }: ReadBlock): BlockMoment => ({ number, time: timestamp })
+const momentOf = (block: ReadBlock | null | undefined): BlockMoment | undefined =>
+  block ? { number: block.number, time: block.timestamp } : undefined

@@ -61,8 +61,7 @@ function headOf(json: unknown): Pick<L1Facts, 'head' | 'headProblem'> {
 /** EIP-7910. A malformed answer is ignored. */
 function announcedForks(json: unknown): Pick<L1Facts, 'current' | 'next'> {
   if (!isObject(json)) return {}
-  const [current, next] = [announcedFork(json.current), announcedFork(json.next)]
-  return { ...(current === undefined ? {} : { current }), ...(next === undefined ? {} : { next }) }
+  return { current: announcedFork(json.current), next: announcedFork(json.next) }
 }
 
 function announcedFork(json: unknown): AnnouncedFork | undefined {
