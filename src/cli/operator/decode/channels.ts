@@ -18,12 +18,7 @@ export interface JoinedChannel {
 
 /** Returns channels in the order of their first given frame. Frames may come in any order, as inputs do. */
 export function joinChannels(frames: readonly Frame[]): JoinedChannel[] {
-  const byId = new Map<Hex, Frame[]>()
-  for (const frame of frames) {
-    const found = byId.get(frame.channelId)
-    if (found === undefined) byId.set(frame.channelId, [frame])
-    else found.push(frame)
-  }
+  const byId = Map.groupBy(frames, ({ channelId }) => channelId)
   return [...byId].map(([id, found]) => joinChannel(id, found))
 }
 

@@ -17,12 +17,8 @@ import { l1TransactionFromJson } from './l1Transaction.ts'
  * unknown or an endpoint does not answer.
  */
 export async function readFromL1(hash: Hex, urls: { l1: string; beacon: string | undefined }): Promise<DecodeInput[]> {
-  for (const [name, url] of [
-    ['--l1', urls.l1],
-    ['--l1.beacon', urls.beacon],
-  ] as const) {
-    if (url !== undefined) checkHttpUrl(name, url)
-  }
+  checkHttpUrl('--l1', urls.l1)
+  if (urls.beacon !== undefined) checkHttpUrl('--l1.beacon', urls.beacon)
   const rpc = createRpcClient({ url: urls.l1 })
   try {
     const json = await rpc.request('eth_getTransactionByHash', [hash])

@@ -3,13 +3,15 @@ import { asObject } from '../../../lib/jsonReader.ts'
 import type { NodeClient } from '../../../rpc/client/index.ts'
 import { type LineWidth, plainText, terminalWidth } from '../../shared/table.ts'
 import { askYes } from '../../shared/terminal/askYes.ts'
+import { printLines } from '../../shared/terminal/printLines.ts'
 import { ifServed, type NodeOptions, nodeCommand, RPC_HELP, withNode } from '../nodeCommand.ts'
 import { printJson } from '../printJson.ts'
+import { healthSchema, verdictLines, verdictOptions } from '../status/verdictView.ts'
 import { addBlocks } from './blocksCommand.ts'
 import { addCheck } from './check/checkCommand.ts'
 import { formatExplanation, formatScores } from './explainView.ts'
+import { formatHealth } from './healthView.ts'
 import { formatHistories, formatHistory } from './historyView.ts'
-import { addHealth } from './p2pHealthCommand.ts'
 import { PEER_ACTIONS, type PeerAction } from './peerActions.ts'
 import { type NameOf, nameOfPeers, requestPeerNames } from './peerNames.ts'
 import { formatBans, formatPeers, formatStats } from './peersView.ts'
@@ -23,7 +25,6 @@ export function addP2pCommands(program: Command): void {
   const group = program
     .command('p2p')
     .description('Peers: connections, scores and their causes, bans, block lists')
-    .helpOption('--help', 'Show this help')
     .addHelpText('after', `\nA <peer> is a peer id, or the beginning or end of a peer id.\n${RPC_HELP}`)
   for (const add of COMMANDS) add(group)
   program.commandsGroup('Short forms of devium p2p …:')
@@ -59,6 +60,19 @@ function addView<T>({ name, argument, description, request, format }: PeerView<T
     }
   }
 }
+
+const addHealth: AddCommand = (parent) =>
+  nodeCommand(parent, 'health', 'Show the health of the node and of gossip, with causes and remedies')
+    .option('--json', 'Print the raw answer')
+    .action(async (options: NodeOptions) => {
+      await withNode(options, async (node) => {
+        const gossip = await node.request('deviump2p_health', [])
+        if (options.json) return printJson(gossip)
+        const verdict = healthSchema.parse(await node.request('devium_health', []))
+        printLines([...verdictLines(verdict, verdictOptions(options)), ''])
+        console.log(formatHealth(gossip, Date.now(), terminalWidth()))
+      })
+    })
 
 const addPeers: AddCommand = (parent) =>
   nodeCommand(parent, 'peers', 'List peers with addresses and scores')

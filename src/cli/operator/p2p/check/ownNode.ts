@@ -1,5 +1,6 @@
 import { parseCidr, parseIp, subnetContains } from '../../../../lib/ipNet.ts'
 import type { BanRecord } from '../../../../p2p/base/api.ts'
+import { formatTime } from '../../../shared/units.ts'
 import { type CheckStep, printable } from './steps.ts'
 
 /** Facts from the operator's own node that matter for the check of a peer. */
@@ -80,7 +81,7 @@ function refusalsOf(view: OwnNodeView, peerId: string | undefined, ips: readonly
   }
   for (const { subject, reason, untilMs, remainingS } of view.bans) {
     if (subject !== peerId && !ips.includes(subject)) continue
-    const until = new Date(untilMs).toISOString().replace('T', ' ').replace(/\..*$/, 'Z')
+    const until = `${formatTime(untilMs)}Z`
     refusals.push({
       text: `${subject === peerId ? 'the peer' : subject} is banned until ${until} (${Math.ceil(remainingS / 60)} min more): ${printable(reason, 200)}`,
       lift: subject,
