@@ -1,6 +1,7 @@
 import { redact } from '../../jsonRpc/credentials.ts'
 import { UsageError } from '../../lib/errors.ts'
 import type { ShownNode } from '../../rpc/index.ts'
+import { checkHttpUrl, isHttpUrl } from '../shared/httpUrl.ts'
 
 interface DashboardValues {
   dashboard: boolean
@@ -17,9 +18,7 @@ export function checkDashboardFlags(values: DashboardValues): void {
   if (!dashboard && values.dashboardTestnet !== undefined)
     throw new UsageError('--dashboard.testnet requires --dashboard')
   shownNodes(dashboardNodes)
-  if (dashboardBatcher !== undefined && !isHttp(dashboardBatcher)) {
-    throw new UsageError('--dashboard.batcher must be an http:// or https:// address')
-  }
+  if (dashboardBatcher !== undefined) checkHttpUrl('--dashboard.batcher', dashboardBatcher)
   if (dashboardBatcher === undefined && values.dashboardBatcherTokenFile !== undefined) {
     throw new UsageError('--dashboard.batcher-token-file requires --dashboard.batcher')
   }
@@ -30,7 +29,7 @@ export function shownNodes(entries: readonly string[]): ShownNode[] {
   return entries.map((entry, index) => {
     const [, name = '', url = ''] = /^(?:([^=/:]+)=)?(.*)$/.exec(entry) ?? []
     // The error does not repeat the value, which may hold a password.
-    if (!isHttp(url)) throw new UsageError(`--dashboard.nodes: expected name=http://… as entry ${index + 1}`)
+    if (!isHttpUrl(url)) throw new UsageError(`--dashboard.nodes: expected name=http://… as entry ${index + 1}`)
     const { host, username, password } = new URL(url)
     if (username !== '' || password !== '') {
       throw new UsageError(
@@ -39,8 +38,4 @@ export function shownNodes(entries: readonly string[]): ShownNode[] {
     }
     return { name: name === '' ? host : name, url: url.replace(/\/$/, '') }
   })
-}
-
-function isHttp(url: string): boolean {
-  return URL.canParse(url) && ['http:', 'https:'].includes(new URL(url).protocol)
 }

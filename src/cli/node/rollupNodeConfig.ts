@@ -18,6 +18,7 @@ import {
   unknownConfigMembers,
 } from '../../rollup/protocol/index.ts'
 import type { FlagValues } from '../shared/flags.ts'
+import { checkHttpUrl, isHttpUrl } from '../shared/httpUrl.ts'
 import { type ChosenChain, checkChain, refuseAltDa } from './chainChecks.ts'
 import { checkDashboardFlags } from './dashboardFlags.ts'
 import { readL1BlobSchedule } from './l1ChainConfig.ts'
@@ -75,15 +76,19 @@ export function checkRollupNodeFlags(values: Values): { l2: string; jwtPath: str
     throw new UsageError('--l2.jwt-secret is required: the file with the secret shared with the engine')
   }
   if (values.l1.length === 0) throw new UsageError('--l1 is required: the JSON-RPC address of L1')
-  for (const url of values.l1) checkUrl('--l1', url, L1_PROTOCOLS)
-  checkUrl('--l2', values.l2, HTTP_PROTOCOLS)
+  for (const url of values.l1) {
+    // The error does not repeat the value, which may hold a key.
+    if (isHttpUrl(url.replace(/^ws/, 'http'))) continue
+    throw new UsageError('--l1 must be an http://, https://, ws:// or wss:// address')
+  }
+  checkHttpUrl('--l2', values.l2)
   for (const [name, intervalMs] of [
     ['l1.http-poll-interval', values.l1HttpPollInterval],
     ['l1.epoch-poll-interval', values.l1EpochPollInterval],
   ] as const) {
     if (intervalMs < MIN_POLL_MS) throw new UsageError(`--${name} must be at least ${MIN_POLL_MS}ms`)
   }
-  if (values.l2FollowSource !== undefined) checkUrl('--l2.follow.source', values.l2FollowSource, HTTP_PROTOCOLS)
+  if (values.l2FollowSource !== undefined) checkHttpUrl('--l2.follow.source', values.l2FollowSource)
   if (values.conductorEnabled) checkConductorFlags(values)
   checkDashboardFlags(values)
   if (values.sequencerStopped && !values.sequencerEnabled) {
@@ -100,21 +105,11 @@ function checkConductorFlags(values: Values): void {
   if (!values.sequencerEnabled) {
     throw new UsageError('sequencer must be enabled when conductor is enabled (--sequencer.enabled)')
   }
-  checkUrl('--conductor.rpc', values.conductorRpc, HTTP_PROTOCOLS)
+  checkHttpUrl('--conductor.rpc', values.conductorRpc)
 }
 
 /** A shorter interval costs more than the earlier update is worth. */
 const MIN_POLL_MS = 10
-
-const HTTP_PROTOCOLS = ['http:', 'https:']
-const L1_PROTOCOLS = [...HTTP_PROTOCOLS, 'ws:', 'wss:']
-
-function checkUrl(flagName: string, text: string, protocols: readonly string[]): void {
-  if (URL.canParse(text) && protocols.includes(new URL(text).protocol)) return
-  const others = protocols.slice(0, -1).map((protocol) => `${protocol}//`)
-  // The error does not repeat the value, which may hold a key.
-  throw new UsageError(`${flagName} must be an ${others.join(', ')} or ${protocols.at(-1)}// address`)
-}
 
 async function readConfig(values: ConfigValues, logger: Logger): Promise<ChosenChain> {
   const { network, rollupConfig: path } = values

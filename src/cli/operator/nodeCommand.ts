@@ -7,6 +7,7 @@ import { JsonRpcError, RPC_METHOD_NOT_FOUND } from '../../jsonRpc/types.ts'
 import { UsageError } from '../../lib/errors.ts'
 import { createNodeClient, type NodeClient, type NodeMethod, type NodeMethods } from '../../rpc/client/index.ts'
 import { readVariable } from '../shared/environment.ts'
+import { isHttpUrl } from '../shared/httpUrl.ts'
 
 export const DEFAULT_RPC = 'http://127.0.0.1:9545'
 /** The last lines of the help of a group of such commands. */
@@ -58,8 +59,7 @@ export async function withNode(
   use: (node: NodeClient) => Promise<unknown>,
   program = ROLLUP_NODE,
 ): Promise<void> {
-  if (!URL.canParse(url) || !/^https?:$/.test(new URL(url).protocol))
-    throw new UsageError(`--rpc: expected an http address such as ${DEFAULT_RPC}`)
+  if (!isHttpUrl(url)) throw new UsageError(`--rpc: expected an http address such as ${DEFAULT_RPC}`)
   const token = tokenFile === undefined || tokenFile === '' ? undefined : loadToken(tokenFile, { create: false })
   const node = createNodeClient({ url, token })
   try {

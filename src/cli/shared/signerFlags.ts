@@ -2,6 +2,7 @@ import type { RemoteSignerOptions } from '../../jsonRpc/remoteSigner.ts'
 import { UsageError } from '../../lib/errors.ts'
 import type { Hex } from '../../lib/hex.ts'
 import { type FlagValues, flag, flagGroup, parseList } from './flags.ts'
+import { isHttpUrl } from './httpUrl.ts'
 
 const NO_HEADERS: Record<string, string> = {}
 
@@ -30,7 +31,7 @@ export function remoteSignerFromFlags(values: FlagValues<typeof signerFlags>): R
     throw new UsageError('--signer.endpoint and --signer.address must both be set or not set')
   }
   if (endpoint === '' || address === undefined) return undefined
-  if (!/^https?:$/.test(URL.parse(endpoint)?.protocol ?? '')) {
+  if (!isHttpUrl(endpoint)) {
     throw new UsageError('--signer.endpoint: expected an address that begins with http:// or https://')
   }
   const tls = { caPath: values.signerTlsCa, certPath: values.signerTlsCert, keyPath: values.signerTlsKey }
