@@ -151,8 +151,7 @@ export async function runRollupNode(values: RollupNodeValues, context: RunContex
       { client: l1, clock, logger: logger.child({ module: 'l1' }) },
       { pollIntervalMs: values.l1HttpPollInterval, epochPollIntervalMs: values.l1EpochPollInterval },
     )
-    const blobsAhead =
-      blobs === undefined ? undefined : createBlobsAhead(blobs, { batchInbox: config.batchInboxAddress })
+    const blobsAhead = blobs && createBlobsAhead(blobs, { batchInbox: config.batchInboxAddress })
     const l1Ahead = createReadAhead(l1, blobsAhead?.onBlock)
     let l1HeadNumber: number | undefined
     l1Heads.onHead((head) => {
@@ -170,7 +169,7 @@ export async function runRollupNode(values: RollupNodeValues, context: RunContex
       {
         l1: confirmedL1,
         l2: engine,
-        ...(blobsAhead === undefined ? {} : { blobs: blobsAhead }),
+        blobs: blobsAhead,
         logger: logger.child({ module: 'derivation' }),
         listener,
         clock,
@@ -198,29 +197,22 @@ export async function runRollupNode(values: RollupNodeValues, context: RunContex
         engine,
         pipeline,
         follow,
-        ...(sequencing === undefined && follow === undefined
-          ? {}
-          : { attributes: createAttributesBuilder({ l1, l2: engine }, config) }),
-        ...(conductorRpc === undefined
-          ? {}
-          : {
-              conductor: new ConductorClient(
-                { rpc: conductorRpc, clock, logger: logger.child({ module: 'conductor' }) },
-                { timeoutMs: values.conductorRpcTimeout },
-              ),
-            }),
-        ...(p2p === undefined
-          ? {}
-          : { p2p: publishingPort(p2p, sequencing !== undefined && !canSign(p2pOptions), logger) }),
+        attributes:
+          sequencing === undefined && follow === undefined
+            ? undefined
+            : createAttributesBuilder({ l1, l2: engine }, config),
+        conductor:
+          conductorRpc &&
+          new ConductorClient(
+            { rpc: conductorRpc, clock, logger: logger.child({ module: 'conductor' }) },
+            { timeoutMs: values.conductorRpcTimeout },
+          ),
+        p2p: p2p && publishingPort(p2p, sequencing !== undefined && !canSign(p2pOptions), logger),
         insight: {
-          ...(readBatcher === undefined
-            ? {}
-            : {
-                batcher: {
-                  read: readBatcher,
-                  startCommand: `devium batcher start --rpc ${redact(values.dashboardBatcher ?? '')}`,
-                },
-              }),
+          batcher: readBatcher && {
+            read: readBatcher,
+            startCommand: `devium batcher start --rpc ${redact(values.dashboardBatcher ?? '')}`,
+          },
           recorder,
           l1Endpoint: l1Endpoints.activeEndpoint,
           engineEndpoint: engineWatch.state,
@@ -237,7 +229,7 @@ export async function runRollupNode(values: RollupNodeValues, context: RunContex
       config,
       {
         name: context.given.has('dashboard.name') ? values.dashboardName : undefined,
-        ...(sequencing === undefined ? {} : { sequencing }),
+        sequencing,
         gossipWindowMs: values.p2pGossipTimestampThreshold,
         withdrawalRootFromState: values.fetchWithdrawalRootFromState,
         sync,

@@ -25,7 +25,7 @@ export interface DerivationModules {
   logger: Logger
   clock?: Clock
   /** Without it, a blob transaction of the batcher is a critical error. */
-  blobs?: BlobSource
+  blobs?: BlobSource | undefined
   /** Receives the events of the stages. */
   listener?: DerivationListener
 }

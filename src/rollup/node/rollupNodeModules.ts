@@ -41,11 +41,11 @@ export interface RollupNodeModules {
   /** Present in follow mode: the node adopts another node's safe head and derives nothing. */
   follow?: FollowModules['source'] | undefined
   /** Present on nodes that may sequence or follow. */
-  attributes?: SequencerAttributes
+  attributes?: SequencerAttributes | undefined
   /** Present if this is one of several sequencers. */
-  conductor?: Conductor
+  conductor?: Conductor | undefined
   /** Absent with p2p disabled. */
-  p2p?: P2pPort
+  p2p?: P2pPort | undefined
   /** External information about why derivation may be waiting. */
   insight?: NodeInsight
   /** Absent: no history of safe heads is kept. */
@@ -87,7 +87,7 @@ export interface RollupNodeOptions {
   /** The operator's name for the node. */
   name?: string | undefined
   /** Absent: a verifier. */
-  sequencing?: SequencingOptions
+  sequencing?: SequencingOptions | undefined
   /** Age at which peers reject a block. Default 60 s. */
   gossipWindowMs?: number
   /** How the unsafe chain is followed. Default: consensus-layer sync. */
