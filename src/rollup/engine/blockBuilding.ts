@@ -29,14 +29,10 @@ export async function startBlock(
     throw new EngineError('invalid-payload', `engine rejects building on ${parent.hash}: ${validationError ?? status}`)
   }
   if (status !== 'VALID') {
-    throw new EngineError('engine-syncing', `engine answers ${status} to building on ${parent.hash}`, {
-      severity: 'temporary',
-    })
+    throw new EngineError('engine-syncing', `engine answers ${status} to building on ${parent.hash}`)
   }
   if (result.payloadId === undefined) {
-    throw new EngineError('engine-call', 'engine started no block although attributes were sent', {
-      severity: 'temporary',
-    })
+    throw new EngineError('engine-call', 'engine started no block although attributes were sent')
   }
   return { payloadId: result.payloadId, parent, timestamp: attributes.timestamp, attributes }
 }
@@ -47,15 +43,12 @@ export async function fetchBlock(engine: Engine, job: BuildJob): Promise<Payload
   try {
     envelope = await engine.getPayload(job.payloadId, job.timestamp)
   } catch (cause) {
-    throw new EngineError('payload-expired', `the engine lost block ${job.parent.number + 1} while it was built`, {
-      cause,
-      severity: 'temporary',
-    })
+    const message = `the engine lost block ${job.parent.number + 1} while it was built`
+    throw new EngineError('payload-expired', message, { cause })
   }
   const { payload } = envelope
   if (payload.parentHash !== job.parent.hash || payload.timestamp !== job.timestamp) {
     throw new EngineError('payload-expired', `engine returned a block that does not match the build job`, {
-      severity: 'temporary',
       details: { parent: payload.parentHash, expectedParent: job.parent.hash },
     })
   }

@@ -150,10 +150,7 @@ export class ElSync {
       }
       return { safe: higher(offset, present.safe), finalized: higher(offset, present.finalized) }
     } catch (cause) {
-      throw new EngineError('engine-call', "cannot find the safe head after the engine's sync", {
-        cause,
-        severity: 'temporary',
-      })
+      throw new EngineError('engine-call', "cannot find the safe head after the engine's sync", { cause })
     }
   }
 

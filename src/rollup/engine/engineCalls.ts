@@ -70,7 +70,6 @@ export class EngineCalls {
     if (kind === 'distant' && (status.status === 'SYNCING' || status.status === 'ACCEPTED')) return true
     if (kind !== 'distant') await this.checkHas({ hash: parentHash, number: number - 1 })
     throw new EngineError('engine-syncing', `engine answers ${status.status} to block ${number}`, {
-      severity: 'temporary',
       details: { block },
     })
   }
@@ -117,7 +116,6 @@ export class EngineCalls {
       throw new EngineError(
         otherwise === 'reset' ? 'engine-state' : 'engine-syncing',
         `engine answers ${status.status} to unsafe head ${heads.unsafe.number}${problem}`,
-        { severity: otherwise },
       )
     }
     this.accepted = keyOf(state)
@@ -133,7 +131,7 @@ export class EngineCalls {
     throw new EngineError(
       'engine-state',
       `engine has lost block ${head.number} (${head.hash}), the parent of the next block`,
-      { severity: 'reset', details: { found: found?.hash ?? 'none' } },
+      { details: { found: found?.hash ?? 'none' } },
     )
   }
 
@@ -142,7 +140,7 @@ export class EngineCalls {
     try {
       return await this.engine.blockRefByNumber(number)
     } catch (cause) {
-      throw new EngineError('engine-call', 'reading a head of the engine failed', { cause, severity: 'temporary' })
+      throw new EngineError('engine-call', 'reading a head of the engine failed', { cause })
     }
   }
 
@@ -162,7 +160,7 @@ async function inserting<T>(call: Promise<T>): Promise<T> {
   try {
     return await call
   } catch (cause) {
-    throw new EngineError('engine-call', 'inserting a block failed', { cause, severity: 'temporary' })
+    throw new EngineError('engine-call', 'inserting a block failed', { cause })
   }
 }
 

@@ -186,7 +186,6 @@ export class EngineController {
         throw new EngineError(
           'engine-state',
           `attributes were derived on ${derived.parent.hash}, not on the pending safe head ${pendingSafe.hash}`,
-          { severity: 'reset' },
         )
       }
       if (unsafe.number <= pendingSafe.number) return this.derivedBlocks.build(derived)
@@ -273,7 +272,7 @@ export class EngineController {
     try {
       goesOn = await this.elSync.begin()
     } catch (cause) {
-      throw new EngineError('engine-call', 'reading the finalized block failed', { cause, severity: 'temporary' })
+      throw new EngineError('engine-call', 'reading the finalized block failed', { cause })
     }
     // Derivation waits for the end of the sync. A move of the heads notifies it.
     if (!goesOn) this.move({}, 'reset')
@@ -309,16 +308,12 @@ export class EngineController {
   }
 
   private checkReady(): void {
-    if (!this.isReady)
-      throw new EngineError('engine-not-ready', 'engine heads are not known yet', { severity: 'temporary' })
+    if (!this.isReady) throw new EngineError('engine-not-ready', 'engine heads are not known yet')
   }
 
   private checkParent(parentHash: string): void {
-    if (parentHash !== this.current.unsafe.hash) {
-      throw new EngineError('stale-parent', `unsafe head is now ${this.current.unsafe.hash}, no longer ${parentHash}`, {
-        severity: 'temporary',
-      })
-    }
+    const { hash } = this.current.unsafe
+    if (parentHash !== hash) throw new EngineError('stale-parent', `unsafe head is now ${hash}, no longer ${parentHash}`)
   }
 
   private move(changes: Partial<EngineHeads>, movedBy: HeadsMovedBy): void {

@@ -1,13 +1,13 @@
 import { JsonRpcError, RPC_INVALID_PARAMS } from '../../jsonRpc/types.ts'
-import { DecodeError, DeviumError } from '../../lib/errors.ts'
+import { DecodeError, DeviumError, type DeviumErrorOptions } from '../../lib/errors.ts'
 
 /**
  * The codes of EngineError.
  *
  * - `engine-not-ready`: no reset has set the heads yet.
  * - `engine-state` (reset): the engine rejects or does not know the heads.
- * - `engine-call` (temporary): the call failed, or the result violates the specification.
- * - `engine-syncing` (temporary): the engine is busy with its own sync.
+ * - `engine-call`: the call failed, or the result violates the specification.
+ * - `engine-syncing`: the engine is busy with its own sync.
  * - `invalid-payload`: the engine rejects the attributes or the block.
  * - `stale-parent`: the head moved while a block was built.
  * - `payload-expired`: the engine lost a block that it was building.
@@ -21,8 +21,13 @@ export type EngineErrorCode =
   | 'stale-parent'
   | 'payload-expired'
 
+/** Temporary, unless the code or the caller says otherwise. */
 export class EngineError extends DeviumError<EngineErrorCode> {
   override readonly name = 'EngineError'
+
+  constructor(code: EngineErrorCode, message: string, options: DeviumErrorOptions = {}) {
+    super(code, message, { severity: code === 'engine-state' ? 'reset' : 'temporary', ...options })
+  }
 }
 
 /** Engine API errors (execution-apis, engine/common.md). */
@@ -35,12 +40,9 @@ export const INVALID_PAYLOAD_ATTRIBUTES = -38003
  */
 export function forkchoiceError(error: unknown): EngineError {
   if (error instanceof JsonRpcError && error.rpcCode === INVALID_FORKCHOICE_STATE) {
-    return new EngineError('engine-state', 'engine rejects the forkchoice state', {
-      cause: error,
-      severity: 'reset',
-    })
+    return new EngineError('engine-state', 'engine rejects the forkchoice state', { cause: error })
   }
-  return new EngineError('engine-call', 'forkchoice update failed', { cause: error, severity: 'temporary' })
+  return new EngineError('engine-call', 'forkchoice update failed', { cause: error })
 }
 
 /**
@@ -53,13 +55,10 @@ export function buildStartError(error: unknown): EngineError {
       return new EngineError('invalid-payload', 'engine rejects the payload attributes', { cause: error })
     }
     if (error.rpcCode <= -38000 && error.rpcCode >= -38099) {
-      return new EngineError('engine-state', 'engine rejects the block to build on', {
-        cause: error,
-        severity: 'reset',
-      })
+      return new EngineError('engine-state', 'engine rejects the block to build on', { cause: error })
     }
   }
-  return new EngineError('engine-call', 'starting a block failed', { cause: error, severity: 'temporary' })
+  return new EngineError('engine-call', 'starting a block failed', { cause: error })
 }
 
 /**

@@ -53,7 +53,7 @@ export class FollowedChain {
   checkParent({ number }: L2BlockRef): void {
     if (number >= this.number) return
     const message = `engine does not have the followed node's chain up to block ${this.number} yet`
-    throw new EngineError('engine-syncing', message, { severity: 'temporary' })
+    throw new EngineError('engine-syncing', message)
   }
 
   /**

@@ -155,20 +155,15 @@ export class FollowLoop {
     try {
       found = await l1.blockInfoByNumber(number)
     } catch (cause) {
-      throw new FollowError('error_l1_lookup', `L1 block ${number} could not be read`, { cause, severity: 'temporary' })
+      throw new FollowError('error_l1_lookup', `L1 block ${number} could not be read`, cause)
     }
     if (found === undefined) {
-      throw new FollowError('error_l1_lookup', `our L1 has no block ${number} yet, ${what} at ${source.url}`, {
-        severity: 'temporary',
-      })
+      throw new FollowError('error_l1_lookup', `our L1 has no block ${number} yet, ${what} at ${source.url}`)
     }
     if (found.hash === hash) return found
     throw new FollowError(
       'error_l1_mismatch',
       `${what} at ${source.url} is ${hash}, our L1's block ${number} ${found.hash}`,
-      {
-        severity: 'temporary',
-      },
     )
   }
 }

@@ -12,11 +12,16 @@ export interface FollowedStatus {
   currentL1: (BlockId & { parentHash: BlockId['hash']; timestamp: number }) | undefined
 }
 
-/** Why a round failed. The code is op-node's `result` of `follow_source_requests_total`. Always temporary. */
-export class FollowError extends DeviumError<
-  'error_fetch_status' | 'error_invalid_state' | 'error_l1_lookup' | 'error_l1_mismatch'
-> {
+/** op-node's `result` of `follow_source_requests_total`. */
+type FollowErrorCode = 'error_fetch_status' | 'error_invalid_state' | 'error_l1_lookup' | 'error_l1_mismatch'
+
+/** Why a round failed. Always temporary. */
+export class FollowError extends DeviumError<FollowErrorCode> {
   override readonly name = 'FollowError'
+
+  constructor(code: FollowErrorCode, message: string, cause?: unknown) {
+    super(code, message, { severity: 'temporary', cause })
+  }
 }
 
 /** The followed rollup node at the other end of `rpc`, of any implementation. Throws FollowError. */
@@ -38,10 +43,7 @@ export class FollowSource {
     try {
       json = await this.rpc.request('optimism_syncStatus', [], { timeoutMs: this.timeoutMs, signal })
     } catch (cause) {
-      throw new FollowError('error_fetch_status', `${this.url} did not answer optimism_syncStatus`, {
-        cause,
-        severity: 'temporary',
-      })
+      throw new FollowError('error_fetch_status', `${this.url} did not answer optimism_syncStatus`, cause)
     }
     const status = this.read(json)
     if (status.safe.number > status.localSafe.number) throw this.invalid('its safe head is above its local safe head')
@@ -70,10 +72,7 @@ export class FollowSource {
   }
 
   private invalid(problem: string, cause?: unknown): FollowError {
-    return new FollowError('error_invalid_state', `${this.url} cannot be followed: ${problem}`, {
-      ...(cause === undefined ? {} : { cause }),
-      severity: 'temporary',
-    })
+    return new FollowError('error_invalid_state', `${this.url} cannot be followed: ${problem}`, cause)
   }
 }
 

@@ -9,6 +9,10 @@ import type { Conductor } from './conductor.ts'
 /** Always temporary: the conductor did not answer, or rejected the call because it is not the leader. */
 export class ConductorError extends DeviumError<'conductor-call'> {
   override readonly name = 'ConductorError'
+
+  constructor(message: string, cause?: unknown) {
+    super('conductor-call', message, { severity: 'temporary', cause })
+  }
 }
 
 /** As in op-node: both tries share one time limit. */
@@ -45,9 +49,7 @@ export class ConductorClient implements Conductor {
     if (this.isOverridden) return true
     const answer = await this.call('conductor_leader', [], this.timeoutMs)
     if (typeof answer !== 'boolean') {
-      throw new ConductorError('conductor-call', 'conductor_leader returned neither true nor false', {
-        severity: 'temporary',
-      })
+      throw new ConductorError('conductor_leader returned neither true nor false')
     }
     return answer
   }
@@ -72,10 +74,7 @@ export class ConductorClient implements Conductor {
       } catch (cause) {
         const isTimeOver = this.clock.now() - startMs + RETRY_MS >= timeoutMs
         if (attempt === TRIES || isTimeOver) {
-          throw new ConductorError('conductor-call', `the conductor did not accept ${method}`, {
-            cause,
-            severity: 'temporary',
-          })
+          throw new ConductorError(`the conductor did not accept ${method}`, cause)
         }
         this.logger.debug('Conductor call failed', { method, err: cause })
         await sleep(this.clock, RETRY_MS)

@@ -1,5 +1,5 @@
 import type { Clock } from '../../lib/clock.ts'
-import { DeviumError, describeError, severityOf } from '../../lib/errors.ts'
+import { DeviumError, type DeviumErrorOptions, describeError, severityOf } from '../../lib/errors.ts'
 import type { Hex } from '../../lib/hex.ts'
 import type { Logger } from '../../lib/logger.ts'
 import { maxSequencerDrift } from '../protocol/index.ts'
@@ -10,12 +10,18 @@ export interface OriginSource {
   blockInfoByNumber(number: number): Promise<L1BlockRef | undefined>
 }
 
+type OriginErrorCode = 'origin-reorged' | 'origin-missing'
+
 /**
  * `origin-reorged` (reset): the unsafe head's L1 origin was removed by a reorg. `origin-missing` (temporary): wait for
  * L1.
  */
-export class OriginError extends DeviumError<'origin-reorged' | 'origin-missing'> {
+export class OriginError extends DeviumError<OriginErrorCode> {
   override readonly name = 'OriginError'
+
+  constructor(code: OriginErrorCode, message: string, options: DeviumErrorOptions = {}) {
+    super(code, message, { severity: code === 'origin-reorged' ? 'reset' : 'temporary', ...options })
+  }
 }
 
 /** Maximum delay of a block for reading a next origin that it does not need. */
@@ -95,9 +101,7 @@ export class OriginSelector {
     if (next === undefined) return current
     if (next.parentHash !== current.hash) {
       this.reset()
-      throw new OriginError('origin-reorged', `L1 block ${next.number} does not follow origin ${current.hash}`, {
-        severity: 'reset',
-      })
+      throw new OriginError('origin-reorged', `L1 block ${next.number} does not follow origin ${current.hash}`)
     }
     return l2Time >= next.timestamp ? next : current
   }
@@ -108,7 +112,7 @@ export class OriginSelector {
       new OriginError(
         'origin-missing',
         `L1 block ${current.number + 1} is needed as origin (sequencer drift) and ${why}`,
-        { severity: 'temporary', cause },
+        { cause },
       )
     const next = await this.readNext(current).catch((error: unknown) => {
       throw severityOf(error) === 'temporary' ? missing('could not be read', error) : error
@@ -122,9 +126,7 @@ export class OriginSelector {
     if (this.current?.hash === hash) return this.current
     const known = this.next?.hash === hash ? this.next : await this.l1.blockInfoByHash(hash)
     if (known === undefined) {
-      throw new OriginError('origin-reorged', `L1 does not have origin ${hash} of the unsafe head`, {
-        severity: 'reset',
-      })
+      throw new OriginError('origin-reorged', `L1 does not have origin ${hash} of the unsafe head`)
     }
     this.current = known
     return known
