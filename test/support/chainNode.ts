@@ -44,7 +44,7 @@ export async function startChainNode(config: RollupConfig, options: ChainNodeOpt
   const { blocks = [], isSequencer = false, beforeAnswer, log = silentLogger, ...p2p } = options
   const chain: PayloadEnvelope[] = [...blocks]
   const reachedAtMs = new Map<number, number>()
-  const listeners = new Set<(heads: EngineHeads) => void>()
+  const listeners = new Set<(heads: EngineHeads, movedBy: 'payload') => void>()
   const hashAt = (): Hex => chain.at(-1)?.payload.blockHash ?? ZERO_HASH
   const headRef = (): L2BlockRef => ({
     ...ZERO_L2_REF,
@@ -60,7 +60,7 @@ export async function startChainNode(config: RollupConfig, options: ChainNodeOpt
   const append = (envelope: PayloadEnvelope): void => {
     chain.push(envelope)
     reachedAtMs.set(chain.length, performance.now())
-    for (const listener of listeners) listener(heads())
+    for (const listener of listeners) listener(heads(), 'payload')
   }
   const started = await startTestNode(
     { ...p2p, ...(isSequencer ? { sequencerKey: SEQUENCER_KEY } : {}) },

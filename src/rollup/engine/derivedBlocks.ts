@@ -1,10 +1,11 @@
 import type { Logger } from '../../lib/logger.ts'
+import type { DerivedAttributes } from '../derive/index.ts'
 import { isForkActive } from '../protocol/index.ts'
 import type { L2BlockRef, PayloadAttributes, RollupConfig } from '../protocol/types.ts'
 import { isDepositsOnly, withDepositsOnly } from './blockBuilding.ts'
 import type { EngineCalls } from './engineCalls.ts'
 import { EngineError } from './engineErrors.ts'
-import type { DerivedAttributes, EngineHeads } from './types.ts'
+import type { EngineHeads } from './types.ts'
 
 /** The result of processing derived attributes. */
 export type AttributesOutcome =

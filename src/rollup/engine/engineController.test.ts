@@ -1,11 +1,12 @@
 import { beforeEach, describe, expect, it } from 'vitest'
 import { JsonRpcError } from '../../jsonRpc/types.ts'
 import { silentLogger } from '../../lib/logger.ts'
+import type { DerivedAttributes } from '../derive/index.ts'
 import type { L2BlockRef, PayloadEnvelope } from '../protocol/types.ts'
 import { EngineController } from './engineController.ts'
 import { FakeEngine, fakeGenesis } from './testUtils/fakeEngine.ts'
 import { attributesOn, refOf, TEST_L1, testEngineConfig } from './testUtils/testChain.ts'
-import type { DerivedAttributes, PayloadStatus } from './types.ts'
+import type { PayloadStatus } from './types.ts'
 
 const GENESIS = fakeGenesis(1000, 30_000_000n)
 /** Granite: a span becomes safe as a whole, and an invalid block drops its batch. */

@@ -2,6 +2,7 @@ import { type Clock, systemClock } from '../../lib/clock.ts'
 import { describeError } from '../../lib/errors.ts'
 import type { Logger } from '../../lib/logger.ts'
 import { createSemaphore } from '../../lib/semaphore.ts'
+import type { DerivedAttributes } from '../derive/index.ts'
 import { payloadToL2BlockRef } from '../protocol/index.ts'
 import {
   type L2BlockRef,
@@ -17,7 +18,7 @@ import { EngineCalls } from './engineCalls.ts'
 import { EngineError, isAboutBlock } from './engineErrors.ts'
 import { FollowedChain, type FollowedHeads, type PrepareDeposits } from './followedChain.ts'
 import { findMismatch } from './matchAttributes.ts'
-import type { DerivedAttributes, Engine, EngineHeads } from './types.ts'
+import type { Engine, EngineHeads } from './types.ts'
 import { UnsafeBlocks } from './unsafeBlocks.ts'
 
 /** The cause of a head's move: a received block, L1 data, the sequencer's own block, or a reset. */

@@ -20,7 +20,6 @@ export { findMismatch } from './matchAttributes.ts'
 export { payloadFromRpcBlock } from './rpcBlock.ts'
 export type { L1Lookup } from './startWalk.ts'
 export type {
-  DerivedAttributes,
   Engine,
   EngineHeads,
   ForkchoiceResult,

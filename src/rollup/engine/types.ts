@@ -1,5 +1,5 @@
 import type { Hex } from '../../lib/hex.ts'
-import type { L1BlockRef, L2BlockRef, PayloadAttributes, PayloadEnvelope } from '../protocol/types.ts'
+import type { L2BlockRef, PayloadAttributes, PayloadEnvelope } from '../protocol/types.ts'
 
 /** Engine API `ForkchoiceStateV1`. */
 export interface ForkchoiceState {
@@ -49,14 +49,4 @@ export interface EngineHeads {
   safe: L2BlockRef
   /** The last block derived from finalized L1 data. */
   finalized: L2BlockRef
-}
-
-/** The attributes that the pipeline derived for the block after `parent`. */
-export interface DerivedAttributes {
-  attributes: PayloadAttributes
-  parent: L2BlockRef
-  /** The L1 block whose data completed the batch. */
-  derivedFrom: L1BlockRef
-  /** True if the block completes its span batch, so that it is safe and not only pending. */
-  isLastInSpan: boolean
 }

@@ -1,75 +1,36 @@
-import type { Clock } from '../../lib/clock.ts'
 import { DeviumError, describeError, severityOf } from '../../lib/errors.ts'
-import type { Logger } from '../../lib/logger.ts'
 import { nextTurn } from '../../lib/nextTurn.ts'
 import { exponentialBackoff } from '../../lib/retry.ts'
 import { RoutineLines } from '../../lib/routineLines.ts'
 import { untilAborted } from '../../lib/untilAborted.ts'
 import { WakeUp } from '../../lib/wakeUp.ts'
+import type { DerivationPipeline, DerivedAttributes } from '../derive/index.ts'
 import {
   type AttributesOutcome,
-  type DerivedAttributes,
-  type Engine,
-  type EngineHeads,
-  type L1Lookup,
-  type StartHeads,
+  type EngineController,
   StartHeadsError,
   type StartHeadsOptions,
 } from '../engine/index.ts'
-import type { BlockId, L1BlockRef, L2BlockRef, RollupConfig } from '../protocol/types.ts'
+import type { L1BlockRef, L2BlockRef, RollupConfig } from '../protocol/types.ts'
 import type { DerivationRecorder } from './derivationRecorder.ts'
 import { STARTING } from './explainDerivation.ts'
 import type { FinalityTracker } from './finality.ts'
 import type { NodeMetrics } from './metrics.ts'
-import { resetHeads } from './resetHeads.ts'
+import { type ResetHeadsModules, resetHeads } from './resetHeads.ts'
 import { ResetRequests } from './resetRequests.ts'
+import type { SafeHeadDb } from './safeHeadDb.ts'
 
-/** The derivation pipeline, as the loop drives it: one bounded unit of work in each step. */
-export interface Pipeline {
-  /** The L1 block of the traversal stage. */
-  readonly origin: L1BlockRef
-  reset(safeHead: L2BlockRef, signal?: AbortSignal): Promise<void>
-  step(pendingSafe: L2BlockRef, signal?: AbortSignal): Promise<PipelineStep>
-  flushChannel(): void
-}
-
-export type PipelineStep =
-  | { kind: 'attributes'; derived: DerivedAttributes }
-  | { kind: 'origin'; origin: L1BlockRef }
-  | { kind: 'progress' }
-  | { kind: 'idle' }
-
-export interface DerivationEngine {
-  readonly ready: boolean
-  readonly syncing: boolean
-  readonly heads: EngineHeads
-  reset(find: () => Promise<StartHeads>): Promise<EngineHeads>
-  processAttributes(derived: DerivedAttributes): Promise<AttributesOutcome>
-  updateForkchoice(): Promise<void>
-  setFinalized(block: L2BlockRef): void
-}
-
-/** Records which L1 block made which L2 block safe. */
-export interface SafeHeadRecorder {
-  record(l1: BlockId, safe: BlockId): void
-  /** Resolves when all records are on disk. Rejects with severity reset. */
-  flush(): Promise<void>
-  /** Removes records from this safe head on, because derivation continues there. */
-  truncate(safe: L2BlockRef): Promise<void>
-}
-
-export interface DerivationModules {
-  pipeline: Pipeline
+export interface DerivationModules extends ResetHeadsModules {
+  pipeline: DerivationPipeline
   /** Absent: no history of safe heads is kept. */
-  safeHeads?: SafeHeadRecorder | undefined
-  controller: DerivationEngine
-  engine: Pick<Engine, 'blockRefByLabel' | 'blockRefByHash' | 'blockRefByNumber'>
-  l1: L1Lookup
+  safeHeads?: Pick<SafeHeadDb, 'record' | 'flush' | 'truncate'> | undefined
+  controller: Pick<
+    EngineController,
+    'ready' | 'syncing' | 'heads' | 'reset' | 'processAttributes' | 'updateForkchoice' | 'setFinalized'
+  >
   finality: FinalityTracker
   metrics: NodeMetrics
   recorder: DerivationRecorder
-  clock: Clock
-  logger: Logger
 }
 
 /** op-node's back-off between steps: from 1 s, doubling to 10 s, with 250 ms of jitter. */

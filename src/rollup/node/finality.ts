@@ -1,9 +1,6 @@
 import { DeviumError } from '../../lib/errors.ts'
+import type { L1Lookup } from '../engine/index.ts'
 import type { BlockId, L1BlockRef, L2BlockRef } from '../protocol/types.ts'
-
-export interface FinalityL1 {
-  blockInfoByNumber(number: number): Promise<L1BlockRef | undefined>
-}
 
 /** Severity reset: a recorded finalized or derived-from block is not on L1's canonical chain. */
 export class FinalityError extends DeviumError<'finality-not-canonical'> {
@@ -22,13 +19,13 @@ interface Entry {
 
 /** Records which L2 head was safe after which L1 block, and finalizes L2 blocks whose L1 block is finalized. */
 export class FinalityTracker {
-  private readonly l1: FinalityL1
+  private readonly l1: Pick<L1Lookup, 'blockInfoByNumber'>
   private entries: Entry[] = []
   private finalizedL1: L1BlockRef | undefined
   private triedAtL1 = 0
   private generation = 0
 
-  constructor(modules: { l1: FinalityL1 }) {
+  constructor(modules: { l1: Pick<L1Lookup, 'blockInfoByNumber'> }) {
     this.l1 = modules.l1
   }
 

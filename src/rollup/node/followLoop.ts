@@ -1,42 +1,22 @@
-import { type Clock, sleep } from '../../lib/clock.ts'
+import { sleep } from '../../lib/clock.ts'
 import { describeError, severityOf } from '../../lib/errors.ts'
-import type { Logger } from '../../lib/logger.ts'
 import { RoutineLines } from '../../lib/routineLines.ts'
-import type {
-  Engine,
-  EngineHeads,
-  FollowedHeads,
-  L1Lookup,
-  PrepareDeposits,
-  StartHeads,
-  StartHeadsOptions,
-} from '../engine/index.ts'
+import type { EngineController, PrepareDeposits, StartHeadsOptions } from '../engine/index.ts'
 import type { BlockId, L1BlockRef, RollupConfig } from '../protocol/types.ts'
 import type { DerivationRecorder } from './derivationRecorder.ts'
 import { STARTING } from './explainDerivation.ts'
-import { FollowError, type FollowedStatus } from './followSource.ts'
+import { FollowError, type FollowSource } from './followSource.ts'
 import type { NodeMetrics } from './metrics.ts'
-import { resetHeads } from './resetHeads.ts'
+import { type ResetHeadsModules, resetHeads } from './resetHeads.ts'
 import { ResetRequests } from './resetRequests.ts'
 
-export interface FollowingEngine {
-  readonly syncing: boolean
-  readonly heads: EngineHeads
-  reset(find: () => Promise<StartHeads>): Promise<EngineHeads>
-  follow(heads: FollowedHeads, prepare?: PrepareDeposits): Promise<void>
-}
-
-export interface FollowModules {
-  source: { readonly url: string; status(signal: AbortSignal): Promise<FollowedStatus> }
-  controller: FollowingEngine
+export interface FollowModules extends ResetHeadsModules {
+  source: Pick<FollowSource, 'url' | 'status'>
+  controller: Pick<EngineController, 'syncing' | 'heads' | 'reset' | 'follow'>
   /** Builds blocks that replace invalid blocks. Absent: these blocks must come from elsewhere. */
   prepare?: PrepareDeposits | undefined
-  engine: Pick<Engine, 'blockRefByLabel' | 'blockRefByHash' | 'blockRefByNumber'>
-  l1: L1Lookup
   metrics: Pick<NodeMetrics, 'followed' | 'pipelineReset' | 'derivationError' | 'l1Ref'>
   recorder: DerivationRecorder
-  clock: Clock
-  logger: Logger
 }
 
 /** op-node polls its source every other block. */

@@ -1,21 +1,18 @@
 import { DeviumError } from '../../lib/errors.ts'
 import type { Hex } from '../../lib/hex.ts'
 import { createSemaphore } from '../../lib/semaphore.ts'
+import type { EngineClient } from '../engine/index.ts'
 import {
-  type AccountProof,
   computeOutputRoot,
   isForkActive,
   MESSAGE_PASSER_ADDRESS,
   payloadToL2BlockRef,
   verifyAccountProof,
 } from '../protocol/index.ts'
-import { type ExecutionPayload, type PayloadEnvelope, type RollupConfig, ZERO_HASH } from '../protocol/types.ts'
+import { type ExecutionPayload, type RollupConfig, ZERO_HASH } from '../protocol/types.ts'
 import type { OutputAtBlock } from './api.ts'
 
-export interface OutputEngine {
-  payloadByNumber(number: number): Promise<PayloadEnvelope | undefined>
-  proof(address: Hex, slots: readonly Hex[], blockHash: Hex): Promise<AccountProof>
-}
+type OutputEngine = Pick<EngineClient, 'payloadByNumber' | 'proof'>
 
 export interface OutputOptions {
   withdrawalRootFromState: boolean

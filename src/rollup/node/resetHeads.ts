@@ -2,16 +2,16 @@ import type { Clock } from '../../lib/clock.ts'
 import type { Logger } from '../../lib/logger.ts'
 import {
   type Engine,
+  type EngineController,
   type EngineHeads,
   findStartHeads,
   type L1Lookup,
-  type StartHeads,
   type StartHeadsOptions,
 } from '../engine/index.ts'
 import type { RollupConfig } from '../protocol/types.ts'
 
 export interface ResetHeadsModules {
-  controller: { reset(find: () => Promise<StartHeads>): Promise<EngineHeads> }
+  controller: Pick<EngineController, 'reset'>
   engine: Pick<Engine, 'blockRefByLabel' | 'blockRefByHash' | 'blockRefByNumber'>
   l1: L1Lookup
   clock: Clock

@@ -3,11 +3,11 @@ import type { AwaitedBlobs, L1HeadProblem } from '../../l1/index.ts'
 import type { Clock } from '../../lib/clock.ts'
 import type { Hex } from '../../lib/hex.ts'
 import type { Logger } from '../../lib/logger.ts'
-import type { EngineClient, StartHeadsOptions, SyncOptions } from '../engine/index.ts'
+import type { AttributesBuilder, DerivationPipeline } from '../derive/index.ts'
+import type { EngineClient, L1Lookup, StartHeadsOptions, SyncOptions } from '../engine/index.ts'
 import type { L1BlockRef, L1Transaction } from '../protocol/types.ts'
-import type { Conductor, SequencerAttributes } from '../sequencer/index.ts'
+import type { Conductor } from '../sequencer/index.ts'
 import type { P2pPort } from './api.ts'
-import type { Pipeline } from './derivationLoop.ts'
 import type { DerivationRecorder } from './derivationRecorder.ts'
 import type { FollowModules } from './followLoop.ts'
 import type { EngineForkCheck } from './forkWatch.ts'
@@ -17,9 +17,7 @@ import type { SafeHeadDb } from './safeHeadDb.ts'
 import type { SdmOptInOptions } from './sdmOptIn.ts'
 
 /** L1, as the node uses it: for finding heads, origins and finality. */
-export interface NodeL1 {
-  blockInfoByHash(hash: Hex): Promise<L1BlockRef | undefined>
-  blockInfoByNumber(number: number): Promise<L1BlockRef | undefined>
+export interface NodeL1 extends L1Lookup {
   /** Includes the deposits of a block. Cached for later reads. */
   receipts(hash: Hex): Promise<unknown>
   /** Absent if the batch submitter's transactions are not read. */
@@ -37,11 +35,11 @@ export interface RollupNodeModules {
   l1: NodeL1
   l1Heads: NodeL1Heads
   engine: EngineClient
-  pipeline: Pipeline
+  pipeline: DerivationPipeline
   /** Present in follow mode: the node adopts another node's safe head and derives nothing. */
   follow?: FollowModules['source'] | undefined
   /** Present on nodes that may sequence or follow. */
-  attributes?: SequencerAttributes | undefined
+  attributes?: AttributesBuilder | undefined
   /** Present if this is one of several sequencers. */
   conductor?: Conductor | undefined
   /** Absent with p2p disabled. */

@@ -1,6 +1,7 @@
 import { type Clock, sleep, unixSeconds } from '../../lib/clock.ts'
 import { describeError } from '../../lib/errors.ts'
 import type { Logger } from '../../lib/logger.ts'
+import type { EngineClient } from '../engine/index.ts'
 import { isForkActive } from '../protocol/index.ts'
 import type { RollupConfig } from '../protocol/types.ts'
 
@@ -22,10 +23,7 @@ export interface SdmOptInOptions {
 }
 
 interface SdmOptInModules {
-  engine: {
-    /** Returns false if the engine has no such method. */
-    setSdmOptIn(optIn: boolean): Promise<boolean>
-  }
+  engine: Pick<EngineClient, 'setSdmOptIn'>
   clock: Clock
   logger: Logger
 }

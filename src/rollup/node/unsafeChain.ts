@@ -5,26 +5,24 @@ import type { Logger } from '../../lib/logger.ts'
 import { exponentialBackoff } from '../../lib/retry.ts'
 import { RoutineLines } from '../../lib/routineLines.ts'
 import { WakeUp } from '../../lib/wakeUp.ts'
-import type { EngineHeads, InsertOutcome } from '../engine/index.ts'
+import type { EngineController, InsertOutcome } from '../engine/index.ts'
 import { hasMoreThanL1Info, payloadToL2BlockRef, transactionTotals } from '../protocol/index.ts'
 import { type L2BlockRef, type PayloadEnvelope, type RollupConfig, ZERO_L2_REF } from '../protocol/types.ts'
 import type { NodeMetrics } from './metrics.ts'
 import { UnsafeQueue } from './unsafeQueue.ts'
 
 export interface UnsafeChainModules {
-  engine: {
-    readonly ready: boolean
-    readonly heads: EngineHeads
-    /** Blocks go to the engine as they arrive, and the engine closes gaps. */
-    readonly takesAnyBlock: boolean
-    /** The engine closes a gap if it gets the block above it. */
-    readonly closesGaps: boolean
-    /** Blocks above a gap may belong to a chain that the followed node has replaced. */
-    readonly hasLeftChain: boolean
-    subscribe(listener: (heads: EngineHeads) => void): () => void
-    insertUnsafePayload(envelope: PayloadEnvelope): Promise<InsertOutcome>
-    insertDirectly(envelope: PayloadEnvelope): Promise<InsertOutcome>
-  }
+  engine: Pick<
+    EngineController,
+    | 'ready'
+    | 'heads'
+    | 'takesAnyBlock'
+    | 'closesGaps'
+    | 'hasLeftChain'
+    | 'subscribe'
+    | 'insertUnsafePayload'
+    | 'insertDirectly'
+  >
   /**
    * Requests the ancestors of `above` from start (inclusive) to end (exclusive) from peers. Returns false if they
    * cannot be requested. Absent if peers cannot serve blocks.

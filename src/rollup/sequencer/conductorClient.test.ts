@@ -31,7 +31,6 @@ describe('ConductorClient', () => {
     expect(await client.isLeader()).toBe(true)
     conductor.isLeader = false
     expect(await client.isLeader()).toBe(false)
-    expect(client.enabled).toBe(true)
   })
 
   it('commits the complete block with its beacon root', async () => {

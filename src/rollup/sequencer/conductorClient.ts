@@ -4,7 +4,6 @@ import { DeviumError } from '../../lib/errors.ts'
 import type { Logger } from '../../lib/logger.ts'
 import { payloadEnvelopeToJson } from '../protocol/index.ts'
 import type { PayloadEnvelope } from '../protocol/types.ts'
-import type { Conductor } from './conductor.ts'
 
 /** Always temporary: the conductor did not answer, or rejected the call because it is not the leader. */
 export class ConductorError extends DeviumError<'conductor-call'> {
@@ -21,23 +20,21 @@ const RETRY_MS = 50
 /** op-node's limit for a commit, regardless of the flag. */
 const MAX_COMMIT_MS = 30_000
 
-export interface ConductorClientOptions {
-  /** Time limit of a call, including its retry (op-node's `conductor.rpc-timeout`). */
-  timeoutMs: number
-}
+/** Decides which of several sequencers builds the blocks. */
+export type Conductor = Pick<ConductorClient, 'isLeader' | 'commit' | 'overrideLeader'>
 
 /** A client of op-conductor's RPC. The constructor does no I/O: the conductor may start later. */
-export class ConductorClient implements Conductor {
-  readonly enabled = true
+export class ConductorClient {
   private readonly rpc: Pick<RpcClient, 'request'>
   private readonly clock: Clock
   private readonly logger: Logger
   private readonly timeoutMs: number
   private isOverridden = false
 
+  /** `timeoutMs`: time limit of a call, including its retry (op-node's `conductor.rpc-timeout`). */
   constructor(
     modules: { rpc: Pick<RpcClient, 'request'>; clock: Clock; logger: Logger },
-    { timeoutMs }: ConductorClientOptions,
+    { timeoutMs }: { timeoutMs: number },
   ) {
     this.rpc = modules.rpc
     this.clock = modules.clock
@@ -45,6 +42,7 @@ export class ConductorClient implements Conductor {
     this.timeoutMs = timeoutMs
   }
 
+  /** Rejects if the leader is unknown. */
   async isLeader(): Promise<boolean> {
     if (this.isOverridden) return true
     const answer = await this.call('conductor_leader', [], this.timeoutMs)
@@ -54,12 +52,14 @@ export class ConductorClient implements Conductor {
     return answer
   }
 
+  /** Resolves when the cluster has stored the block. Rejects if this sequencer is not the leader. */
   async commit(envelope: PayloadEnvelope): Promise<void> {
     if (this.isOverridden) return
     const timeoutMs = Math.min(this.timeoutMs, MAX_COMMIT_MS)
     await this.call('conductor_commitUnsafePayload', [payloadEnvelopeToJson(envelope)], timeoutMs)
   }
 
+  /** From now until the process ends, this sequencer counts as the leader and commits nothing. */
   overrideLeader(): void {
     this.isOverridden = true
     this.logger.warn('Conductor is overridden: until the process ends, this sequencer leads and commits no blocks')

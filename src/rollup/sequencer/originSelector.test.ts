@@ -2,8 +2,9 @@ import { describe, expect, it } from 'vitest'
 import { ManualClock } from '../../lib/clock.ts'
 import type { Hex } from '../../lib/hex.ts'
 import { silentLogger } from '../../lib/logger.ts'
+import type { L1Lookup } from '../engine/index.ts'
 import { type L1BlockRef, type L2BlockRef, type RollupConfig, ZERO_HASH } from '../protocol/types.ts'
-import { OriginError, OriginSelector, type OriginSource } from './originSelector.ts'
+import { OriginError, OriginSelector } from './originSelector.ts'
 
 const L1_BLOCK_TIME = 12
 /** 1800 s since Fjord (L1 time 1200). */
@@ -29,10 +30,10 @@ function parent(origin: number, age: number): L2BlockRef {
   }
 }
 
-function create(source: Partial<OriginSource> = {}, confirmationDepth = 0) {
+function create(source: Partial<L1Lookup> = {}, confirmationDepth = 0) {
   const clock = new ManualClock()
   const reads: number[] = []
-  const l1: OriginSource = {
+  const l1: L1Lookup = {
     blockInfoByHash: async (wanted) =>
       [...Array(200).keys()].map((number) => l1Block(number)).find((block) => block.hash === wanted),
     blockInfoByNumber: async (number) => {

@@ -2,13 +2,9 @@ import type { Clock } from '../../lib/clock.ts'
 import { DeviumError, type DeviumErrorOptions, describeError, severityOf } from '../../lib/errors.ts'
 import type { Hex } from '../../lib/hex.ts'
 import type { Logger } from '../../lib/logger.ts'
+import type { L1Lookup } from '../engine/index.ts'
 import { maxSequencerDrift } from '../protocol/index.ts'
 import type { BlockId, L1BlockRef, L2BlockRef, RollupConfig } from '../protocol/types.ts'
-
-export interface OriginSource {
-  blockInfoByHash(hash: Hex): Promise<L1BlockRef | undefined>
-  blockInfoByNumber(number: number): Promise<L1BlockRef | undefined>
-}
 
 type OriginErrorCode = 'origin-reorged' | 'origin-missing'
 
@@ -27,16 +23,11 @@ export class OriginError extends DeviumError<OriginErrorCode> {
 /** Maximum delay of a block for reading a next origin that it does not need. */
 const OPTIONAL_FETCH_MS = 500
 
-export interface OriginSelectorOptions {
-  /** Minimum number of L1 blocks on top of an origin (op-node's `sequencer.l1-confs`). */
-  confirmationDepth: number
-}
-
 /**
  * Selects the L1 origin of the next sequenced block (specs: derivation, "Sequencing window" and "max_sequencer_drift").
  */
 export class OriginSelector {
-  private readonly l1: OriginSource
+  private readonly l1: L1Lookup
   private readonly clock: Clock
   private readonly logger: Logger
   private readonly config: RollupConfig
@@ -48,10 +39,11 @@ export class OriginSelector {
   /** The pending read of a next origin. Concurrent callers share its result. */
   private reading: { parent: Hex; sinceMs: number; answer: Promise<L1BlockRef | undefined> } | undefined
 
+  /** `confirmationDepth`: minimum number of L1 blocks on top of an origin (op-node's `sequencer.l1-confs`). */
   constructor(
-    modules: { l1: OriginSource; clock: Clock; logger: Logger },
+    modules: { l1: L1Lookup; clock: Clock; logger: Logger },
     config: RollupConfig,
-    options: OriginSelectorOptions,
+    options: { confirmationDepth: number },
   ) {
     this.l1 = modules.l1
     this.clock = modules.clock

@@ -7,7 +7,6 @@ import { WakeUp } from '../../lib/wakeUp.ts'
 import type { BuildJob, EngineHeads, HeadsMovedBy } from '../engine/index.ts'
 import { hasMoreThanL1Info, payloadToL2BlockRef } from '../protocol/index.ts'
 import type { L2BlockRef, PayloadEnvelope, RollupConfig } from '../protocol/types.ts'
-import { type Conductor, noConductor } from './conductor.ts'
 import { mustBeEmpty } from './emptyBlocks.ts'
 import { failureOf } from './failures.ts'
 import type { SequencerModules } from './modules.ts'
@@ -66,7 +65,7 @@ const MAX_TIMER_MS = 3_600_000
  * heads move.
  */
 export class Sequencer {
-  private readonly modules: SequencerModules & { conductor: Conductor }
+  private readonly modules: SequencerModules
   private readonly config: RollupConfig
   private readonly rules: SequencerRules
   private readonly wakeUp: WakeUp
@@ -87,7 +86,7 @@ export class Sequencer {
   private timing = { sealingMs: 0, publishedAfterMs: 0 }
 
   constructor(modules: SequencerModules, config: RollupConfig, options: SequencerOptions) {
-    this.modules = { ...modules, conductor: modules.conductor ?? noConductor }
+    this.modules = modules
     this.config = config
     // op-node replaces zero and negative values by its default.
     const { sealingMarginMs = 0, recoverMode = false } = options
@@ -108,7 +107,7 @@ export class Sequencer {
   }
 
   get conductorEnabled(): boolean {
-    return this.modules.conductor.enabled
+    return this.modules.conductor !== undefined
   }
 
   get status(): SequencerStatus {
@@ -121,7 +120,7 @@ export class Sequencer {
   }
 
   overrideLeader(): void {
-    this.modules.conductor.overrideLeader()
+    this.modules.conductor?.overrideLeader()
   }
 
   setRecoverMode(isOn: boolean): void {
@@ -226,11 +225,15 @@ export class Sequencer {
   private async checkLeader(): Promise<void> {
     let isLeader: boolean
     try {
-      isLeader = await this.modules.conductor.isLeader()
+      isLeader = await this.isLeader()
     } catch (cause) {
       throw new SequencerError('leader-unknown', `sequencer leader check failed: ${describeError(cause)}`, { cause })
     }
     if (!isLeader) throw new SequencerError('not-leader', 'sequencer is not the leader, aborting')
+  }
+
+  private async isLeader(): Promise<boolean> {
+    return (await this.modules.conductor?.isLeader()) ?? true
   }
 
   private checkRunning(): void {
@@ -239,12 +242,13 @@ export class Sequencer {
 
   /** A sequencer that is no longer the leader does not wait, because its last block may never be accepted. */
   private async untilInserted(): Promise<void> {
-    const { conductor, logger } = this.modules
     while (this.state.active && isCommitted(this.state)) {
       try {
-        if (!(await conductor.isLeader())) return
+        if (!(await this.isLeader())) return
       } catch (error) {
-        logger.warn('Could not read the leader: stopping without waiting for the last block', { err: error })
+        this.modules.logger.warn('Could not read the leader: stopping without waiting for the last block', {
+          err: error,
+        })
         return
       }
       if (this.state.active && isCommitted(this.state)) await this.nextChange()
@@ -307,7 +311,7 @@ export class Sequencer {
   }
 
   private async commit(envelope: PayloadEnvelope): Promise<void> {
-    await this.modules.conductor.commit(envelope)
+    await this.modules.conductor?.commit(envelope)
     this.dispatch({ kind: 'committed' })
     if (this.state.published.includes(envelope)) this.unpublished.add(envelope)
   }
