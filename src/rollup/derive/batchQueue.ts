@@ -1,14 +1,10 @@
-import type { Logger } from '../../lib/logger.ts'
 import type { Batch } from '../protocol/index.ts'
-import type { L1BlockRef, L2BlockRef, RollupConfig } from '../protocol/types.ts'
-import type { BatchSource, BatchStageLike, NextBatch } from './batchStages.ts'
-import { type BatchContext, type BatchVerdict, checkSingularBatch, PAST_REASON } from './batchValidity.ts'
-import { checkWindow, nextEmptyBatch } from './emptyBatch.ts'
+import type { L1BlockRef, L2BlockRef } from '../protocol/types.ts'
+import { BatchStageBase, type BatchStageLike, type NextBatch } from './batchStages.ts'
+import { type BatchVerdict, checkSingularBatch, PAST_REASON } from './batchValidity.ts'
+import { checkWindow } from './emptyBatch.ts'
 import { DerivationError } from './errors.ts'
-import type { DerivationListener } from './events.ts'
-import type { L1Window } from './l1Window.ts'
-import { ReadySpan } from './readySpan.ts'
-import { checkSpanBatch, type L2Lookup } from './spanBatchValidity.ts'
+import { checkSpanBatch } from './spanBatchValidity.ts'
 import type { Pull } from './types.ts'
 
 interface QueuedBatch {
@@ -17,35 +13,14 @@ interface QueuedBatch {
   inclusion: L1BlockRef
 }
 
-export interface BatchStageModules {
-  prev: BatchSource
-  l2: L2Lookup
-  window: L1Window
-  logger: Logger
-  emit?: DerivationListener
-}
-
 /**
  * Sixth stage before Holocene: buffers batches, returns them in the order of L2 time, and creates empty batches after
  * the sequencing window has passed (specs: derivation, "Batch Queue").
  */
-export class BatchQueue implements BatchStageLike {
-  private readonly modules: BatchStageModules
-  private readonly config: RollupConfig
+export class BatchQueue extends BatchStageBase implements BatchStageLike {
   /** Pulled from the previous stage but not checked yet. A failed lookup must not lose it. */
   private incoming: QueuedBatch | undefined
   private queued: QueuedBatch[] = []
-  private readonly span: ReadySpan
-
-  constructor(modules: BatchStageModules, config: RollupConfig) {
-    this.modules = modules
-    this.config = config
-    this.span = new ReadySpan(modules.logger, config.blockTime)
-  }
-
-  get origin(): L1BlockRef {
-    return this.modules.prev.origin
-  }
 
   flushChannel(): void {}
 
@@ -53,8 +28,8 @@ export class BatchQueue implements BatchStageLike {
     const cached = this.nextOfSpan(parent)
     if (cached !== undefined) return cached
 
-    const { prev, window } = this.modules
-    window.update(prev.origin, parent)
+    const { window } = this
+    window.update(this.origin, parent)
     const isBehind = window.isBehind(parent)
     if (isBehind) this.incoming = undefined
     const loaded = await this.load()
@@ -78,7 +53,7 @@ export class BatchQueue implements BatchStageLike {
 
   private async load(): Promise<Pull<QueuedBatch>> {
     if (this.incoming !== undefined) return this.incoming
-    const pulled = await this.modules.prev.next()
+    const pulled = await this.prev.next()
     if (pulled === 'empty' || pulled === 'again') return pulled
     this.incoming = { batch: pulled, inclusion: this.origin }
     return this.incoming
@@ -94,7 +69,7 @@ export class BatchQueue implements BatchStageLike {
 
   /** The first queued batch that fits, or a due empty batch; undefined if there is none. */
   private async derive(parent: L2BlockRef, outOfData: boolean): Promise<Batch | undefined> {
-    checkWindow(this.modules.window, parent)
+    checkWindow(this.window, parent)
     const remaining: QueuedBatch[] = []
     for (const [index, item] of this.queued.entries()) {
       const verdict = await this.check(item, parent)
@@ -110,25 +85,20 @@ export class BatchQueue implements BatchStageLike {
       else this.logDrop(item, verdict.kind === 'drop' ? verdict.reason : PAST_REASON)
     }
     this.queued = remaining
-    const empty = nextEmptyBatch(this.modules.window, parent, { config: this.config, outOfData })
-    if (empty !== undefined) {
-      this.modules.emit?.({ kind: 'empty-batch', l1Block: this.origin.number, timestamp: empty.timestamp })
-    }
-    return empty
+    return this.nextEmpty(parent, outOfData)
   }
 
   private async check({ batch, inclusion }: QueuedBatch, parent: L2BlockRef): Promise<BatchVerdict> {
-    const { window, l2 } = this.modules
-    const context: BatchContext = { config: this.config, l1Blocks: window.blocks, parent, inclusion }
-    return batch.type === 'singular' ? checkSingularBatch(context, batch) : await checkSpanBatch(context, batch, l2)
+    const context = this.context(parent, inclusion)
+    return batch.type === 'singular' ? checkSingularBatch(context, batch) : checkSpanBatch(context, batch, this.l2)
   }
 
   private logDrop({ batch, inclusion }: QueuedBatch, reason: string): void {
     // After each reset, dozens of batches of already derived blocks arrive.
     const level = reason === PAST_REASON ? 'debug' : 'warn'
-    this.modules.logger[level]('Dropping batch', { type: batch.type, l1Block: inclusion.number, reason })
+    this.logger[level]('Dropping batch', { type: batch.type, l1Block: inclusion.number, reason })
     if (reason === PAST_REASON) return
     const dropped = { l1Block: inclusion.number, type: batch.type, reason, losesChannel: false }
-    this.modules.emit?.({ kind: 'batch-dropped', ...dropped })
+    this.emit({ kind: 'batch-dropped', ...dropped })
   }
 }

@@ -1,53 +1,17 @@
 import type { Hex } from '../../lib/hex.ts'
-import type { Logger } from '../../lib/logger.ts'
-import { channelTimeout, type Frame, isForkActive, maxChannelBankSize } from '../protocol/index.ts'
-import type { L1BlockRef, RollupConfig } from '../protocol/types.ts'
-import { type DerivationListener, ignoreEvents } from './events.ts'
+import { type Frame, isForkActive, maxChannelBankSize } from '../protocol/index.ts'
+import { ChannelStage } from './channelStage.ts'
 import { OpenChannel } from './openChannel.ts'
 import type { Pull } from './types.ts'
 
-export interface FrameStage {
-  readonly origin: L1BlockRef
-  next(): Promise<Pull<Frame>>
-}
-
-export interface FrameConsumerModules {
-  prev: FrameStage
-  logger: Logger
-  emit?: DerivationListener
-}
-
-/** A stage whose items are the data of complete channels. */
-export interface ChannelStage {
-  readonly origin: L1BlockRef
-  next(): Promise<Pull<Uint8Array>>
-  /** Drops the channel that is being assembled, if the fork's rules require it. */
-  flushChannel(): void
-}
-
 /** Fourth stage before Holocene: several channels, frames in any order (specs: derivation, "Channel Bank"). */
-export class ChannelBank implements ChannelStage {
-  private readonly prev: FrameStage
-  private readonly logger: Logger
-  private readonly emit: DerivationListener
-  private readonly config: RollupConfig
+export class ChannelBank extends ChannelStage {
   /** In the order of their first frame. */
   private readonly channels = new Map<Hex, OpenChannel>()
   /** Total accounted size of all channels in bytes. */
   private size = 0
   /** Number of complete channels. */
   private ready = 0
-
-  constructor({ prev, logger, emit = ignoreEvents }: FrameConsumerModules, config: RollupConfig) {
-    this.prev = prev
-    this.logger = logger
-    this.emit = emit
-    this.config = config
-  }
-
-  get origin(): L1BlockRef {
-    return this.prev.origin
-  }
 
   async next(): Promise<Pull<Uint8Array>> {
     const data = this.read()
@@ -89,15 +53,12 @@ export class ChannelBank implements ChannelStage {
     const { size, isReady } = channel
     const refusal = this.isTimedOut(channel) ? 'channel timed out' : channel.add(frame)
     if (refusal !== undefined) {
-      this.logger.info('Ignoring frame', { channel: channel.id, frame: frame.number, reason: refusal })
-      const ignored = { channel: channel.id, frame: frame.number, reason: refusal }
-      this.emit({ kind: 'frame-ignored', l1Block: this.origin.number, ...ignored })
+      this.ignore(frame, refusal)
       return
     }
     this.size += channel.size - size
     if (channel.isReady && !isReady) this.ready++
-    const snapshot = channel.snapshot(channelTimeout(this.config, this.origin.timestamp))
-    this.emit({ kind: 'frame-added', l1Block: this.origin.number, channel: snapshot, frame: frame.number })
+    this.emitAdded(channel, frame)
     this.prune()
   }
 
@@ -119,9 +80,5 @@ export class ChannelBank implements ChannelStage {
     this.emit({ kind: 'channel-gone', l1Block: this.origin.number, channel: id, how, ...why })
     const [first] = this.channels.keys()
     if (first !== undefined && first !== before) this.emit({ kind: 'channel-first', channel: first })
-  }
-
-  private isTimedOut(channel: OpenChannel): boolean {
-    return channel.isTimedOut(this.origin.number, channelTimeout(this.config, this.origin.timestamp))
   }
 }

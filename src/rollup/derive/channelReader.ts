@@ -1,5 +1,4 @@
 import { DecodeError, describeError } from '../../lib/errors.ts'
-import type { Logger } from '../../lib/logger.ts'
 import { runYielding } from '../../lib/slicedTask.ts'
 import {
   type Batch,
@@ -9,38 +8,15 @@ import {
   openChannelBatches,
   readBatch,
 } from '../protocol/index.ts'
-import type { L1BlockRef, RollupConfig } from '../protocol/types.ts'
-import type { ChannelStage } from './channelBank.ts'
-import { type DerivationListener, ignoreEvents } from './events.ts'
+import { type ChannelSource, Stage } from './stage.ts'
 import type { Pull } from './types.ts'
-
-interface ChannelReaderModules {
-  prev: ChannelStage
-  logger: Logger
-  emit?: DerivationListener
-}
 
 /**
  * Fifth stage: reads batches from complete channels. A fault of the compressed stream, of its RLP or of a batch's
  * layout drops the rest of the channel. A span batch before Delta, or with invalid columns, is dropped alone.
  */
-export class ChannelReader {
-  private readonly prev: ChannelStage
-  private readonly logger: Logger
-  private readonly emit: DerivationListener
-  private readonly config: RollupConfig
+export class ChannelReader extends Stage<ChannelSource<Uint8Array>> {
   private reading: Iterator<Uint8Array> | undefined
-
-  constructor({ prev, logger, emit = ignoreEvents }: ChannelReaderModules, config: RollupConfig) {
-    this.prev = prev
-    this.logger = logger
-    this.emit = emit
-    this.config = config
-  }
-
-  get origin(): L1BlockRef {
-    return this.prev.origin
-  }
 
   async next(): Promise<Pull<Batch>> {
     let channel: Uint8Array | undefined

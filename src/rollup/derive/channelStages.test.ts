@@ -3,8 +3,9 @@ import { silentLogger } from '../../lib/logger.ts'
 import type { Frame } from '../protocol/index.ts'
 import type { Fork } from '../protocol/types.ts'
 import { ChannelAssembler } from './channelAssembler.ts'
-import { ChannelBank, type FrameConsumerModules } from './channelBank.ts'
+import { ChannelBank } from './channelBank.ts'
 import type { DerivationEvent } from './events.ts'
+import type { Source, StageModules } from './stage.ts'
 import { GENESIS_TIME, L1_BLOCK_TIME, testConfig } from './testUtils/config.ts'
 import { channelId, drain, frame, frames, nameOf, ScriptedStage } from './testUtils/stages.ts'
 
@@ -31,7 +32,7 @@ const assemblerAt = (fork: Fork) => (prev: ScriptedStage<Frame>) =>
 
 /** The events of a stage while it reads these frames, in short form. */
 async function eventsOf(
-  make: (modules: FrameConsumerModules) => { next(): Promise<Uint8Array | 'again' | 'empty'> },
+  make: (modules: StageModules<Source<Frame>>) => { next(): Promise<Uint8Array | 'again' | 'empty'> },
   given: Frame[],
 ) {
   const prev = new ScriptedStage<Frame>().push(...given)
@@ -96,7 +97,7 @@ describe('channel bank', () => {
 
 describe('the events of the channel stages', () => {
   it('of a bank: the awaited channel, and the end of each channel', async () => {
-    const bank = (modules: FrameConsumerModules) => new ChannelBank(modules, testConfig('canyon'))
+    const bank = (modules: StageModules<Source<Frame>>) => new ChannelBank(modules, testConfig('canyon'))
     expect(await eventsOf(bank, frames('A0 B0 B0 A1! C0! B1!'))).toEqual([
       ...['first A', 'ignored B0 duplicate frame', 'read A', 'first B', 'read C', 'read B'],
     ])
@@ -108,7 +109,7 @@ describe('the events of the channel stages', () => {
   })
 
   it('of an assembler: the reason for a lost frame or channel', async () => {
-    const assembler = (modules: FrameConsumerModules) => new ChannelAssembler(modules, testConfig('holocene'))
+    const assembler = (modules: StageModules<Source<Frame>>) => new ChannelAssembler(modules, testConfig('holocene'))
     expect(await eventsOf(assembler, frames('A1 A0 A2 B0 B1!'))).toEqual([
       ...['ignored A1 no such channel is open', 'first A', 'ignored A2 frame out of order'],
       ...['dropped A another channel begins', 'first B', 'read B'],
@@ -164,7 +165,7 @@ describe('channel assembler', () => {
   it('accepts no more frames of a channel that exceeded the limit', async () => {
     const data = new Uint8Array(1_000_000)
     const tooMany = Array.from({ length: 10 }, (_, number) => ({ ...frame(`A${number}`), data }))
-    const assembler = (modules: FrameConsumerModules) => new ChannelAssembler(modules, testConfig('ecotone'))
+    const assembler = (modules: StageModules<Source<Frame>>) => new ChannelAssembler(modules, testConfig('ecotone'))
     expect(await eventsOf(assembler, [...tooMany, ...frames('A10! B0!')])).toEqual([
       ...['first A', 'dropped A too large', 'ignored A10 no such channel is open', 'first B', 'read B'],
     ])

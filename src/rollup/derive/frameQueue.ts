@@ -1,48 +1,21 @@
 import { DecodeError, describeError } from '../../lib/errors.ts'
-import type { Logger } from '../../lib/logger.ts'
 import { decodeFrames, type Frame, isForkActive } from '../protocol/index.ts'
-import type { L1BlockRef, RollupConfig } from '../protocol/types.ts'
-import { type DerivationListener, ignoreEvents } from './events.ts'
+import { type Source, Stage } from './stage.ts'
 import type { Pull } from './types.ts'
-
-/** Source of raw batcher data and their L1 block. */
-export interface DataStage {
-  readonly origin: L1BlockRef
-  next(): Promise<Pull<Uint8Array>>
-}
 
 /**
  * Third stage: parses frames from batcher data. Data that do not parse are ignored as a whole. In Holocene L1 blocks,
  * frames that no channel can use are first removed from each transaction or blob (specs: holocene/derivation, "Frame
  * Queue").
  */
-export class FrameQueue {
-  private readonly prev: DataStage
-  private readonly logger: Logger
-  private readonly emit: DerivationListener
-  private readonly config: RollupConfig
+export class FrameQueue extends Stage<Source<Uint8Array>> {
   private ready: Frame[] = []
-
-  constructor(
-    { prev, logger, emit = ignoreEvents }: { prev: DataStage; logger: Logger; emit?: DerivationListener },
-    config: RollupConfig,
-  ) {
-    this.prev = prev
-    this.logger = logger
-    this.emit = emit
-    this.config = config
-  }
-
-  get origin(): L1BlockRef {
-    return this.prev.origin
-  }
 
   async next(): Promise<Pull<Frame>> {
     const frame = this.ready.shift()
     if (frame !== undefined) return frame
     const data = await this.prev.next()
-    if (data === 'again') return 'again'
-    if (data === 'empty') return 'empty'
+    if (data === 'again' || data === 'empty') return data
     this.ready = this.parse(data)
     return 'again'
   }
@@ -56,13 +29,10 @@ export class FrameQueue {
       return kept
     } catch (error) {
       if (!(error instanceof DecodeError)) throw error
-      this.logger.warn('Ignoring batcher data without frames', {
-        l1Block: this.origin.number,
-        bytes: data.length,
-        err: describeError(error),
-      })
+      const l1Block = this.origin.number
       const reason = describeError(error)
-      this.emit({ kind: 'data-ignored', l1Block: this.origin.number, what: 'frames', reason })
+      this.logger.warn('Ignoring batcher data without frames', { l1Block, bytes: data.length, err: reason })
+      this.emit({ kind: 'data-ignored', l1Block, what: 'frames', reason })
       return []
     }
   }
