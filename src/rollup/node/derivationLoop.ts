@@ -1,5 +1,4 @@
 import { DeviumError, describeError, severityOf } from '../../lib/errors.ts'
-import { nextTurn } from '../../lib/nextTurn.ts'
 import { exponentialBackoff } from '../../lib/retry.ts'
 import { RoutineLines } from '../../lib/routineLines.ts'
 import { untilAborted } from '../../lib/untilAborted.ts'
@@ -37,8 +36,6 @@ export interface DerivationModules extends ResetHeadsModules {
 const backoff = exponentialBackoff(1000, 10_000, 250)
 /** Failures in a row between two log lines: five minutes at the longest back-off. */
 const FAILURES_PER_LINE = 32
-/** After this time, a busy loop yields to the event loop. */
-const YIELD_AFTER_MS = 10
 
 class HistoryError extends DeviumError<'l1-genesis'> {
   override readonly name = 'HistoryError'
@@ -55,7 +52,6 @@ export class DerivationLoop {
   private readonly resets: ResetRequests
   private derived: DerivedAttributes | undefined
   private loggedSafe = 0
-  private yieldedAtMs = performance.now()
   private isPipelineReady = false
   /** Failures since derivation last advanced. */
   private failures = 0
@@ -137,7 +133,6 @@ export class DerivationLoop {
         metrics.derivationIdle(progress === 'idle')
         recorder.stepped(progress === 'idle')
         if (progress === 'idle') await this.wakeUp.wait(signal)
-        else await this.yieldWhenDue()
       } catch (error) {
         if (signal.aborted) return
         metrics.derivationError()
@@ -280,11 +275,5 @@ export class DerivationLoop {
     this.loggedSafe = safe.number
     const { number: l1 } = this.modules.pipeline.origin
     this.safeLines.write({ number: safe.number, hash: safe.hash, l1 }, { isNews: false })
-  }
-
-  private async yieldWhenDue(): Promise<void> {
-    if (performance.now() - this.yieldedAtMs < YIELD_AFTER_MS) return
-    await nextTurn()
-    this.yieldedAtMs = performance.now()
   }
 }
