@@ -1,5 +1,6 @@
 import { batchesOf } from '../../../rollup/protocol/batch/channel.ts'
-import { BROTLI_VERSION, type Decompressed, decompress } from '../../../rollup/protocol/compression/decompress.ts'
+import { BROTLI_VERSION, decompress } from '../../../rollup/protocol/compression/decompress.ts'
+import type { Decompressed } from '../../../rollup/protocol/compression/inflate.ts'
 import { maxRlpBytesPerChannel } from '../../../rollup/protocol/index.ts'
 import type { RollupConfig } from '../../../rollup/protocol/types.ts'
 import { LOST } from './batches.ts'

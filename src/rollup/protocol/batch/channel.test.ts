@@ -5,6 +5,7 @@ import { concatBytes } from '../../../lib/bytes.ts'
 import { DecodeError } from '../../../lib/errors.ts'
 import { keccak256 } from '../../../lib/hash.ts'
 import { encodeRlp } from '../../../lib/rlp.ts'
+import { runNow } from '../../../lib/slicedTask.ts'
 import { propertyRuns } from '../../../lib/testUtils/propertyRuns.ts'
 import { inflatePrefix } from '../compression/inflate.ts'
 import { COMPRESSION_ALGORITHMS, compressChannel, openChannelBatches } from './channel.ts'
@@ -151,7 +152,7 @@ describe('inflatePrefix', () => {
     )
     fc.assert(
       fc.property(data, fc.integer({ min: 0, max: 9 }), fc.integer({ min: 0, max: 4 }), (bytes, level, strategy) => {
-        const { output, fault } = inflatePrefix(deflateSync(bytes, { level, strategy }), 1_000_000)
+        const { output, fault } = runNow(inflatePrefix(deflateSync(bytes, { level, strategy }), 1_000_000))
         expect(fault).toBeUndefined()
         expect(Buffer.compare(output, bytes)).toBe(0)
       }),
@@ -161,12 +162,12 @@ describe('inflatePrefix', () => {
   it('returns a prefix of the native result at a limit or for truncated data', () => {
     const deflated = deflateSync(RLP)
     for (const limit of [0, 1, 300, 5000, RLP.length]) {
-      const { output, fault } = inflatePrefix(deflated, limit)
+      const { output, fault } = runNow(inflatePrefix(deflated, limit))
       expect(Buffer.compare(output, RLP.subarray(0, limit))).toBe(0)
       expect(fault === undefined).toBe(limit === RLP.length)
     }
     for (let length = 0; length < deflated.length - 4; length += 97) {
-      const { output, fault } = inflatePrefix(deflated.subarray(0, length), RLP.length)
+      const { output, fault } = runNow(inflatePrefix(deflated.subarray(0, length), RLP.length))
       expect(fault).toBeDefined()
       expect(Buffer.compare(output, RLP.subarray(0, output.length))).toBe(0)
     }
@@ -184,7 +185,7 @@ describe('inflatePrefix', () => {
         const data = new Uint8Array(original)
         // The header stays unchanged: the native decoder checks its window size, ours and Go's do not.
         for (const [at, byte] of list) data[2 + (at % (data.length - 2))] = byte
-        const { output, fault } = inflatePrefix(data, 1_000_000)
+        const { output, fault } = runNow(inflatePrefix(data, 1_000_000))
         let native: Uint8Array | undefined
         try {
           native = inflateSync(data)

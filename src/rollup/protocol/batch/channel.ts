@@ -1,7 +1,8 @@
 import { brotliCompressSync, constants, deflateSync } from 'node:zlib'
 import { concatBytes } from '../../../lib/bytes.ts'
 import { RlpCursor } from '../../../lib/rlpCursor.ts'
-import { BROTLI_VERSION, type Decompressed, decompress, type ReadChannelOptions } from '../compression/decompress.ts'
+import { BROTLI_VERSION, decompress, type ReadChannelOptions } from '../compression/decompress.ts'
+import type { Decompressed } from '../compression/inflate.ts'
 
 export type { ReadChannelOptions } from '../compression/decompress.ts'
 
@@ -18,8 +19,7 @@ export async function openChannelBatches(
   data: Uint8Array,
   opts: ReadChannelOptions,
 ): Promise<Generator<Uint8Array, void, undefined>> {
-  const decompressed = decompress(data, opts)
-  return batchesOf(decompressed instanceof Promise ? await decompressed : decompressed)
+  return batchesOf(await decompress(data, opts))
 }
 
 /** Compresses the concatenated RLP strings of the batches to channel data. */

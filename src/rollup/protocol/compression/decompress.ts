@@ -10,8 +10,7 @@ import {
 import { DecodeError } from '../../../lib/errors.ts'
 import { runYielding } from '../../../lib/slicedTask.ts'
 import { brotliSteps, brotliWindowBytes } from './brotliSteps.ts'
-import { GrowingOutput } from './growingOutput.ts'
-import { type InflatedPrefix, inflatePrefixSteps } from './inflate.ts'
+import { type Decompressed, inflatePrefix } from './inflate.ts'
 
 /**
  * First byte of channel data that are compressed with brotli (specs: fjord/derivation, "Brotli channel compression").
@@ -22,8 +21,10 @@ const MAX_INPUT_AT_ONCE = 2_000_000
 const MAX_OUTPUT_AT_ONCE = { zlib: 4_000_000, brotli: 2_000_000 }
 const CHUNK_BYTES = 64 * 1024
 const CHUNK_BYTES_AT_ONCE = 256 * 1024
-/** Estimated output bytes for each input byte, to choose the buffer size. */
-const USUAL_RATIO = 4
+/** Brotli streams may end without a last block. */
+const finishFlush = constants.BROTLI_OPERATION_FLUSH
+
+type Method = 'zlib' | 'brotli'
 
 export interface ReadChannelOptions {
   /** Whether Fjord is active at the L1 time at which the channel is read. Fjord allows brotli. */
@@ -32,30 +33,19 @@ export interface ReadChannelOptions {
   maxRlpBytes: number
 }
 
-export interface Decompressed {
-  output: Uint8Array
-  fault?: string
-}
-
 /**
- * Decompresses large data without holding the event loop. Throws DecodeError if op-node could not start decompressing.
+ * Decompresses large data without holding the event loop. Rejects with DecodeError if op-node could not start
+ * decompressing.
  */
-export function decompress(
-  data: Uint8Array,
-  { fjord, maxRlpBytes }: ReadChannelOptions,
-): Decompressed | Promise<Decompressed> {
+export async function decompress(data: Uint8Array, { fjord, maxRlpBytes }: ReadChannelOptions): Promise<Decompressed> {
   const method = methodOf(data, fjord)
-  const limit = Math.min(MAX_OUTPUT_AT_ONCE[method], maxRlpBytes)
-  if (method === 'zlib') {
-    const known = data.length > MAX_INPUT_AT_ONCE ? undefined : inflateAtOnce(data, limit)
-    return known ?? inflateLater(data, maxRlpBytes)
-  }
-  const compressed = data.subarray(1)
-  const known = data.length > MAX_INPUT_AT_ONCE ? undefined : brotliAtOnce(compressed, limit)
-  return known ?? brotliLater(compressed, maxRlpBytes)
+  const compressed = method === 'zlib' ? data : data.subarray(1)
+  const output = decompressAtOnce(method, compressed, maxRlpBytes)
+  if (output !== undefined) return { output }
+  return method === 'zlib' ? inflateLater(compressed, maxRlpBytes) : brotliLater(compressed, maxRlpBytes)
 }
 
-function methodOf(data: Uint8Array, fjord: boolean): 'zlib' | 'brotli' {
+function methodOf(data: Uint8Array, fjord: boolean): Method {
   const first = data[0]
   if (first === undefined) throw new DecodeError('channel: empty', { at: 0 })
   const method = first & 0x0f
@@ -69,10 +59,15 @@ function methodOf(data: Uint8Array, fjord: boolean): 'zlib' | 'brotli' {
   return 'brotli'
 }
 
-/** Returns undefined if the stream is incomplete or corrupt, or longer than `maxBytes`. */
-function inflateAtOnce(data: Uint8Array, maxBytes: number): Decompressed | undefined {
+/** Returns undefined if the stream is incomplete or corrupt, or too long to be decompressed synchronously. */
+function decompressAtOnce(method: Method, data: Uint8Array, maxBytes: number): Uint8Array | undefined {
+  if (data.length > MAX_INPUT_AT_ONCE) return undefined
+  const maxOutputLength = Math.min(MAX_OUTPUT_AT_ONCE[method], maxBytes)
+  const options = { maxOutputLength, chunkSize: CHUNK_BYTES_AT_ONCE }
   try {
-    return { output: plain(inflateSync(data, { maxOutputLength: maxBytes, chunkSize: CHUNK_BYTES_AT_ONCE })) }
+    return plain(
+      method === 'zlib' ? inflateSync(data, options) : brotliDecompressSync(data, { ...options, finishFlush }),
+    )
   } catch {
     return undefined
   }
@@ -83,20 +78,7 @@ async function inflateLater(data: Uint8Array, maxBytes: number): Promise<Decompr
   if (ending === 'end') return { output }
   if (ending === 'limit') return { output, fault: 'output limit' }
   // On an error, the native decoder drops its last output.
-  const prefix: InflatedPrefix = await runYielding(inflatePrefixSteps(data, maxBytes))
-  return prefix
-}
-
-/** Like `inflateAtOnce`. */
-function brotliAtOnce(data: Uint8Array, maxOutputLength: number): Decompressed | undefined {
-  try {
-    const finishFlush = constants.BROTLI_OPERATION_FLUSH
-    return {
-      output: plain(brotliDecompressSync(data, { maxOutputLength, chunkSize: CHUNK_BYTES_AT_ONCE, finishFlush })),
-    }
-  } catch {
-    return undefined
-  }
+  return runYielding(inflatePrefix(data, maxBytes))
 }
 
 /**
@@ -104,13 +86,14 @@ function brotliAtOnce(data: Uint8Array, maxOutputLength: number): Decompressed |
  * the limit. For a fault, it is the output of the earlier steps, and the complete windows of the faulty step.
  */
 async function brotliLater(data: Uint8Array, maxBytes: number): Promise<Decompressed> {
-  const decoder = () =>
-    createBrotliDecompress({ chunkSize: CHUNK_BYTES, finishFlush: constants.BROTLI_OPERATION_FLUSH })
-  const parts = (end: number) => slicesOf(data, [...brotliSteps(data.length).filter((step) => step < end), end])
-  const { output, ending, stepEnds } = await collect(decoder(), parts(data.length), maxBytes)
+  const ends = brotliSteps(data.length)
+  const read = (end: number) => {
+    const decoder = createBrotliDecompress({ chunkSize: CHUNK_BYTES, finishFlush })
+    return collect(decoder, slicesOf(data, [...ends.filter((step) => step < end), end]), maxBytes)
+  }
+  const { output, ending, stepEnds } = await read(data.length)
   if (ending === 'end') return { output }
   if (ending === 'limit') return { output, fault: 'output limit' }
-  const ends = brotliSteps(data.length)
   const sound = ends[stepEnds.length - 1] ?? 0
   const given = stepEnds.at(-1) ?? 0
   const window = brotliWindowBytes(data)
@@ -121,19 +104,14 @@ async function brotliLater(data: Uint8Array, maxBytes: number): Promise<Decompre
   let last = sound
   for (let high = (ends[stepEnds.length] ?? sound) + 1; high - last > 1; ) {
     const middle = (last + high) >>> 1
-    const probe = await collect(decoder(), parts(middle), maxBytes)
+    const probe = await read(middle)
     if (probe.ending === 'fault') high = middle
     else last = middle
   }
-  const reached = await collect(decoder(), parts(last), maxBytes)
-  return { output: withWholeWindows(data, before, reached.output), fault }
-}
-
-/** The output before the step with the fault, extended by the windows that this step completed. */
-function withWholeWindows(data: Uint8Array, before: Uint8Array, reached: Uint8Array): Uint8Array {
-  const window = brotliWindowBytes(data)
-  const whole = Math.floor(reached.length / window) * window
-  return whole > before.length ? reached.subarray(0, whole) : before
+  // The output before the step with the fault, extended by the windows that this step completed.
+  const { output: reached } = await read(last)
+  const whole = reached.length - (reached.length % window)
+  return { output: whole > given ? reached.subarray(0, whole) : before, fault }
 }
 
 function slicesOf(data: Uint8Array, ends: readonly number[]): Uint8Array[] {
@@ -153,13 +131,16 @@ async function collect(
   inputs: readonly Uint8Array[],
   maxBytes: number,
 ): Promise<Collected> {
-  const inputBytes = inputs.reduce((sum, { length }) => sum + length, 0)
-  const output = new GrowingOutput(Math.max(MAX_OUTPUT_AT_ONCE.zlib, inputBytes * USUAL_RATIO), maxBytes)
+  // The operating system allocates this memory only when it is written.
+  const output = plain(Buffer.allocUnsafeSlow(maxBytes))
+  let length = 0
   const stepEnds: number[] = []
   const { promise, resolve } = Promise.withResolvers<Collected['ending']>()
   decoder.on('data', (piece: Uint8Array) => {
-    output.add(piece)
-    if (output.isFull) resolve('limit')
+    const part = piece.subarray(0, maxBytes - length)
+    output.set(part, length)
+    length += part.length
+    if (length === maxBytes) resolve('limit')
   })
   decoder.on('end', () => resolve('end'))
   decoder.on('error', () => resolve('fault'))
@@ -179,13 +160,13 @@ async function collect(
       setImmediate(next, index)
       return
     }
-    stepEnds.push(output.length)
+    stepEnds.push(length)
     feed(index + 1)
   }
   feed(0)
   const ending = await promise
   decoder.destroy()
-  return { output: await output.joined(), ending, stepEnds }
+  return { output: output.subarray(0, length), ending, stepEnds }
 }
 
 /** Converts a Buffer to a Uint8Array, because Buffer's `slice` does not copy. */

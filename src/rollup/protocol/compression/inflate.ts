@@ -1,4 +1,4 @@
-import { runNow, type SlicedTask } from '../../../lib/slicedTask.ts'
+import type { SlicedTask } from '../../../lib/slicedTask.ts'
 
 // A decoder of zlib streams (RFC 1950 and 1951) that keeps its output if the data are corrupt or too long. In this case
 // node:zlib drops all output, but the batches before a fault are valid.
@@ -20,19 +20,15 @@ const DISTANCE_EXTRA = [
 /** Order of the code length codes in a dynamic block (RFC 1951, 3.2.7). */
 const CODE_LENGTH_ORDER = [16, 17, 18, 0, 8, 7, 9, 6, 10, 5, 11, 4, 12, 3, 13, 2, 14, 1, 15]
 
-export interface InflatedPrefix {
+export interface Decompressed {
   /** The output before the end, the limit or the fault. */
   output: Uint8Array
-  /** Why decoding stopped early; absent for a complete stream. The Adler-32 trailer is not verified. */
+  /** Why decoding stopped early; absent for a complete stream. */
   fault?: string
 }
 
-/** Decodes a zlib stream up to `maxBytes` of output. Never throws. */
-export function inflatePrefix(data: Uint8Array, maxBytes: number): InflatedPrefix {
-  return runNow(inflatePrefixSteps(data, maxBytes))
-}
-
-export function* inflatePrefixSteps(data: Uint8Array, maxBytes: number): SlicedTask<InflatedPrefix> {
+/** Decodes a zlib stream up to `maxBytes` of output. Never throws. The Adler-32 trailer is not verified. */
+export function* inflatePrefix(data: Uint8Array, maxBytes: number): SlicedTask<Decompressed> {
   const state = new Inflater(data, maxBytes)
   try {
     yield* state.run()
