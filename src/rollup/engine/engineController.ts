@@ -18,8 +18,8 @@ import { EngineCalls } from './engineCalls.ts'
 import { EngineError, isAboutBlock } from './engineErrors.ts'
 import { FollowedChain, type FollowedHeads, type PrepareDeposits } from './followedChain.ts'
 import { findMismatch } from './matchAttributes.ts'
+import { ReadAhead } from './readAhead.ts'
 import type { Engine, EngineHeads } from './types.ts'
-import { UnsafeBlocks } from './unsafeBlocks.ts'
 
 /** The cause of a head's move: a received block, L1 data, the sequencer's own block, or a reset. */
 export type HeadsMovedBy = 'payload' | 'derivation' | 'sequencer' | 'reset'
@@ -30,6 +30,9 @@ type HeadsListener = (heads: EngineHeads, movedBy: HeadsMovedBy) => void
  * `unconnected`: the block's parent is not the unsafe head. `skipped`: the engine does not need a block above a gap.
  */
 export type InsertOutcome = 'inserted' | 'unconnected' | 'skipped' | 'invalid'
+
+/** Number of blocks that are read at a time for consolidation. */
+const CONSOLIDATION_WINDOW = 16
 
 export interface EngineControllerModules {
   engine: Engine
@@ -47,7 +50,8 @@ export class EngineController {
   private readonly engine: Engine
   private readonly calls: EngineCalls
   private readonly elSync: ElSync
-  private readonly unsafeBlocks: UnsafeBlocks
+  /** Blocks of the unsafe chain, for consolidation. */
+  private readonly unsafeBlocks: ReadAhead<PayloadEnvelope | undefined>
   private readonly derivedBlocks: DerivedBlocks
   private readonly followedChain: FollowedChain
   private readonly logger: Logger
@@ -69,7 +73,8 @@ export class EngineController {
     this.config = config
     this.elSync = new ElSync({ engine, history, clock, logger }, config, sync)
     this.calls = new EngineCalls({ engine, elSync: this.elSync, logger }, config)
-    this.unsafeBlocks = new UnsafeBlocks(engine)
+    const read = (number: number) => engine.payloadByNumber(number)
+    this.unsafeBlocks = new ReadAhead(read, { window: CONSOLIDATION_WINDOW, step: 1 })
     const parts = { calls: this.calls, owner: this.headsOwner(), logger }
     this.derivedBlocks = new DerivedBlocks(parts, config)
     this.followedChain = new FollowedChain(parts)
@@ -131,13 +136,8 @@ export class EngineController {
     return this.lock.run(async () => {
       this.checkReady()
       if (envelope.payload.parentHash !== this.current.unsafe.hash) return 'unconnected'
-      let block: L2BlockRef
-      try {
-        block = payloadToL2BlockRef(envelope.payload, this.config)
-        if (!(await this.calls.executePayload(envelope, 'child'))) return 'invalid'
-      } catch (error) {
-        return this.refuseBlock(error, envelope)
-      }
+      const block = await this.execute(envelope, 'child')
+      if (block === undefined) return 'invalid'
       try {
         await this.calls.sendForkchoice({ ...this.current, unsafe: block }, 'temporary')
       } catch (error) {
@@ -146,7 +146,6 @@ export class EngineController {
           await this.calls.checkHas(this.current.unsafe)
         throw error
       }
-      this.unsafeBlocks.add(envelope)
       this.move({ unsafe: block }, 'payload')
       return 'inserted'
     })
@@ -161,13 +160,8 @@ export class EngineController {
       if (!this.syncing) this.checkReady()
       if (envelope.payload.blockNumber <= this.current.unsafe.number) return 'unconnected'
       if (!(await this.beginSync())) return 'skipped'
-      let block: L2BlockRef
-      try {
-        block = payloadToL2BlockRef(envelope.payload, this.config)
-        if (!(await this.calls.executePayload(envelope, 'distant'))) return 'invalid'
-      } catch (error) {
-        return this.refuseBlock(error, envelope)
-      }
+      const block = await this.execute(envelope, 'distant')
+      if (block === undefined) return 'invalid'
       await this.calls.sendForkchoice({ ...this.current, unsafe: block }, 'temporary')
       // Either answer may report that the engine has reached the block. Only then do the block numbers belong to its
       // chain.
@@ -190,7 +184,11 @@ export class EngineController {
         )
       }
       if (unsafe.number <= pendingSafe.number) return this.derivedBlocks.build(derived)
-      const existing = await this.unsafeBlocks.read(pendingSafe.number + 1, unsafe.number)
+      const number = pendingSafe.number + 1
+      const existing = await this.unsafeBlocks.take(number, unsafe.number)
+      if (existing === undefined) {
+        throw new EngineError('engine-state', `engine does not have block ${number} of its unsafe chain`)
+      }
       const mismatch = findMismatch(derived.attributes, pendingSafe.hash, existing, this.config)
       if (mismatch === undefined) {
         const block = payloadToL2BlockRef(existing.payload, this.config)
@@ -200,7 +198,7 @@ export class EngineController {
       this.logger.warn('L2 reorg: existing unsafe block does not match derived attributes from L1', {
         mismatch,
         block: existing.payload.blockHash,
-        number: existing.payload.blockNumber,
+        number,
         unsafe: unsafe.number,
       })
       return this.derivedBlocks.replaceUnsafe(derived)
@@ -258,10 +256,8 @@ export class EngineController {
       this.checkReady()
       this.checkParent(envelope.payload.parentHash)
       const block = payloadToL2BlockRef(envelope.payload, this.config)
-      const valid = await this.calls.executePayload(envelope, 'own')
-      if (!valid) throw new EngineError('invalid-payload', `engine rejects the block ${block.hash} that it built`)
+      await this.calls.insert({ envelope, block })
       await this.calls.sendForkchoice({ ...this.current, unsafe: block })
-      this.unsafeBlocks.add(envelope)
       this.move({ unsafe: block }, 'sequencer')
       return block
     })
@@ -288,14 +284,19 @@ export class EngineController {
   }
 
   /**
-   * Drops an unusable block. Otherwise it would be tried again and again, and would block the sequencer's other block
-   * of this height.
+   * Returns undefined for an unusable block. Otherwise it would be tried again and again, and would block the
+   * sequencer's other block of this height.
    */
-  private refuseBlock(error: unknown, { payload }: PayloadEnvelope): 'invalid' {
-    if (!isAboutBlock(error)) throw error
-    const { blockHash, blockNumber } = payload
-    this.logger.warn('Rejected block', { block: blockHash, number: blockNumber, problem: describeError(error) })
-    return 'invalid'
+  private async execute(envelope: PayloadEnvelope, kind: 'child' | 'distant'): Promise<L2BlockRef | undefined> {
+    const { blockHash, blockNumber } = envelope.payload
+    try {
+      const block = payloadToL2BlockRef(envelope.payload, this.config)
+      return (await this.calls.executePayload(envelope, kind)) ? block : undefined
+    } catch (error) {
+      if (!isAboutBlock(error)) throw error
+      this.logger.warn('Rejected block', { block: blockHash, number: blockNumber, problem: describeError(error) })
+      return undefined
+    }
   }
 
   private headsOwner() {
@@ -314,14 +315,15 @@ export class EngineController {
 
   private checkParent(parentHash: string): void {
     const { hash } = this.current.unsafe
-    if (parentHash !== hash) throw new EngineError('stale-parent', `unsafe head is now ${hash}, no longer ${parentHash}`)
+    if (parentHash !== hash)
+      throw new EngineError('stale-parent', `unsafe head is now ${hash}, no longer ${parentHash}`)
   }
 
   private move(changes: Partial<EngineHeads>, movedBy: HeadsMovedBy): void {
     const previous = this.current.unsafe
     this.current = { ...this.current, ...changes }
     const { unsafe } = this.current
-    // The cached blocks of the unsafe chain stay valid while blocks are only appended.
+    // Prefetched blocks of the unsafe chain stay valid while blocks are only appended.
     if (unsafe.hash !== previous.hash && unsafe.parentHash !== previous.hash) this.unsafeBlocks.clear()
     for (const listener of this.listeners) listener(this.current, movedBy)
   }

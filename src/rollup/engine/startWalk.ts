@@ -4,7 +4,7 @@ import type { Logger } from '../../lib/logger.ts'
 import { exponentialBackoff, retry } from '../../lib/retry.ts'
 import { untilAborted } from '../../lib/untilAborted.ts'
 import type { BlockId, L1BlockRef, L2BlockRef } from '../protocol/types.ts'
-import { BackwardReader } from './backwardReader.ts'
+import { ReadAhead } from './readAhead.ts'
 import type { Engine } from './types.ts'
 
 /** L1 reads; `undefined` means that L1 does not have the block (anymore, or yet). */
@@ -35,19 +35,13 @@ export function createStartWalk(
     clock: Clock
     logger: Logger
   },
-  /** Blocks below the finalized block are not read. */
+  /** Blocks below the finalized block are not prefetched. */
   { finalized }: { finalized: L2BlockRef },
   signal: AbortSignal | undefined,
 ): StartWalk {
   const { engine, l1, clock, logger } = modules
-  const l1Ahead = new BackwardReader((number) => l1.blockInfoByNumber(number), {
-    window: L1_WINDOW,
-    floor: finalized.l1Origin.number,
-  })
-  const l2Ahead = new BackwardReader((number) => engine.blockRefByNumber(number), {
-    window: L2_WINDOW,
-    floor: finalized.number,
-  })
+  const l1Ahead = new ReadAhead((number) => l1.blockInfoByNumber(number), { window: L1_WINDOW, step: -1 })
+  const l2Ahead = new ReadAhead((number) => engine.blockRefByNumber(number), { window: L2_WINDOW, step: -1 })
 
   /** The walk may have thousands of blocks, so an error on the way must not restart it. */
   const persistently = <T>(what: string, read: () => Promise<T>): Promise<T> =>
@@ -61,21 +55,22 @@ export function createStartWalk(
     })
 
   return {
-    async canonicalL1Block(number) {
-      const block = await untilAborted(l1Ahead.take(number), signal)
-      return block ?? persistently('L1', () => l1.blockInfoByNumber(number))
-    },
+    canonicalL1Block: (number) =>
+      persistently('L1', async () => {
+        const block = await l1Ahead.take(number, finalized.l1Origin.number)
+        return block ?? l1.blockInfoByNumber(number)
+      }),
 
-    async l1BlockByHash({ number, hash }) {
-      const block = await untilAborted(l1Ahead.take(number), signal)
-      return block?.hash === hash ? block : persistently('L1', () => l1.blockInfoByHash(hash))
-    },
+    l1BlockByHash: ({ number, hash }) =>
+      persistently('L1', async () => {
+        const block = await l1Ahead.take(number, finalized.l1Origin.number)
+        return block?.hash === hash ? block : l1.blockInfoByHash(hash)
+      }),
 
-    async l2Parent({ number, parentHash }) {
-      const block = await untilAborted(l2Ahead.take(number - 1), signal)
-      return block?.hash === parentHash
-        ? block
-        : persistently("the engine's blocks", () => engine.blockRefByHash(parentHash))
-    },
+    l2Parent: ({ number, parentHash }) =>
+      persistently("the engine's blocks", async () => {
+        const block = await l2Ahead.take(number - 1, finalized.number)
+        return block?.hash === parentHash ? block : engine.blockRefByHash(parentHash)
+      }),
   }
 }
