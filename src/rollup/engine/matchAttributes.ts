@@ -1,6 +1,6 @@
 import { equalBytes, viewOf } from '../../lib/bytes.ts'
 import { fromHex, type Hex, toHex } from '../../lib/hex.ts'
-import { DEFAULT_BASE_FEE_CONSTANTS, EMPTY_TRIE_ROOT, isForkActive } from '../protocol/index.ts'
+import { DEFAULT_BASE_FEE_CONSTANTS, EMPTY_TRIE_ROOT, encodeEip1559Params, isForkActive } from '../protocol/index.ts'
 import type { ExecutionPayload, PayloadAttributes, PayloadEnvelope, RollupConfig } from '../protocol/types.ts'
 
 /**
@@ -15,21 +15,16 @@ export function findMismatch(
   config: RollupConfig,
 ): string | undefined {
   const { payload } = block
-  if (payload.parentHash !== parentHash) return `parent hash: block has ${payload.parentHash}, expected ${parentHash}`
-  if (payload.timestamp !== attributes.timestamp) {
-    return `timestamp: block has ${payload.timestamp}, expected ${attributes.timestamp}`
-  }
-  if (payload.prevRandao !== attributes.prevRandao) {
-    return `prevRandao: block has ${payload.prevRandao}, expected ${attributes.prevRandao}`
-  }
-  if (payload.feeRecipient !== attributes.suggestedFeeRecipient) {
-    return `fee recipient: block has ${payload.feeRecipient}, expected ${attributes.suggestedFeeRecipient}`
-  }
-  if (payload.gasLimit !== attributes.gasLimit) {
-    return `gas limit: block has ${payload.gasLimit}, expected ${attributes.gasLimit}`
-  }
-  if (block.parentBeaconBlockRoot !== attributes.parentBeaconBlockRoot) {
-    return `parent beacon block root: block has ${block.parentBeaconBlockRoot}, expected ${attributes.parentBeaconBlockRoot}`
+  const members = [
+    ['parent hash', payload.parentHash, parentHash],
+    ['timestamp', payload.timestamp, attributes.timestamp],
+    ['prevRandao', payload.prevRandao, attributes.prevRandao],
+    ['fee recipient', payload.feeRecipient, attributes.suggestedFeeRecipient],
+    ['gas limit', payload.gasLimit, attributes.gasLimit],
+    ['parent beacon block root', block.parentBeaconBlockRoot, attributes.parentBeaconBlockRoot],
+  ] as const
+  for (const [name, actual, expected] of members) {
+    if (actual !== expected) return `${name}: block has ${actual}, expected ${expected}`
   }
   return (
     transactionsMismatch(attributes.transactions, payload.transactions) ??
@@ -94,9 +89,9 @@ function feeParamsMismatch(
 /** Zero parameters mean the chain's Canyon constants (specs: holocene/exec-engine, "EIP-1559 Parameter Encoding"). */
 function effectiveFeeParams(params: Hex, config: RollupConfig): Hex {
   if (params !== '0x0000000000000000') return params
-  const bytes = new Uint8Array(8)
-  const { denominatorCanyon, elasticity } = DEFAULT_BASE_FEE_CONSTANTS
-  viewOf(bytes).setUint32(0, config.chainOpConfig?.eip1559DenominatorCanyon ?? denominatorCanyon)
-  viewOf(bytes).setUint32(4, config.chainOpConfig?.eip1559Elasticity ?? elasticity)
-  return toHex(bytes)
+  const { eip1559DenominatorCanyon, eip1559Elasticity } = config.chainOpConfig ?? {}
+  return encodeEip1559Params({
+    denominator: eip1559DenominatorCanyon ?? DEFAULT_BASE_FEE_CONSTANTS.denominatorCanyon,
+    elasticity: eip1559Elasticity ?? DEFAULT_BASE_FEE_CONSTANTS.elasticity,
+  })
 }
