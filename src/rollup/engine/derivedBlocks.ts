@@ -5,7 +5,7 @@ import type { L2BlockRef, PayloadAttributes, RollupConfig } from '../protocol/ty
 import { isDepositsOnly, withDepositsOnly } from './blockBuilding.ts'
 import type { EngineCalls } from './engineCalls.ts'
 import { EngineError } from './engineErrors.ts'
-import type { EngineHeads } from './types.ts'
+import type { EngineHeads, HeadsOwner } from './types.ts'
 
 /** The result of processing derived attributes. */
 export type AttributesOutcome =
@@ -22,12 +22,6 @@ export type AttributesOutcome =
   | { kind: 'dropped' }
   /** The pending safe head has moved since the attributes were derived. */
   | { kind: 'stale' }
-
-/** Access to the heads, through their only owner. */
-interface HeadsOwner {
-  readonly heads: EngineHeads
-  move(changes: Partial<EngineHeads>): void
-}
 
 interface DerivedBlocksModules {
   calls: EngineCalls

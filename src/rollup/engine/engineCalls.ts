@@ -50,17 +50,18 @@ export class EngineCalls {
 
   /** Returns false if the block is invalid. */
   async executePayload(envelope: PayloadEnvelope, kind: BlockKind): Promise<boolean> {
-    const { blockHash: block, blockNumber: number, transactions } = envelope.payload
+    const { blockHash: block, blockNumber: number, parentHash, transactions } = envelope.payload
     const problem = checkTransactionOrder(transactions)
     if (problem !== undefined) {
       this.logger.warn('Rejected block', { block, number, problem })
       return false
     }
-    return this.isTaken(await inserting(this.engine.newPayload(envelope)), envelope, kind)
-  }
-
-  private async isTaken(status: PayloadStatus, { payload }: PayloadEnvelope, kind: BlockKind): Promise<boolean> {
-    const { blockHash: block, blockNumber: number, parentHash } = payload
+    let status: PayloadStatus
+    try {
+      status = await this.engine.newPayload(envelope)
+    } catch (cause) {
+      throw new EngineError('engine-call', 'inserting a block failed', { cause })
+    }
     if (status.status === 'INVALID' || status.status === 'INVALID_BLOCK_HASH') {
       this.logger.warn('Engine rejects block', { block, number, problem: status.validationError ?? status.status })
       return false
@@ -153,14 +154,6 @@ export class EngineCalls {
       safeBlockHash: heads.safe.hash,
       finalizedBlockHash: this.elSync.isInitial && !this.elSync.isFinishing ? ZERO_HASH : heads.finalized.hash,
     }
-  }
-}
-
-async function inserting<T>(call: Promise<T>): Promise<T> {
-  try {
-    return await call
-  } catch (cause) {
-    throw new EngineError('engine-call', 'inserting a block failed', { cause })
   }
 }
 

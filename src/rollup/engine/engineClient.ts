@@ -10,7 +10,7 @@ import {
   accountProofFromJson,
   attributesToJson,
   isForkActive,
-  payloadFromJson,
+  payloadEnvelopeFromJson,
   payloadToJson,
   payloadToL2BlockRef,
   systemConfigFromPayload,
@@ -129,11 +129,7 @@ export function createEngineClient(
     newPayload,
 
     async getPayload(id, timestamp) {
-      const result = new JsonObjectReader(await request(getPayloadMethod(timestamp), [id]), 'engine_getPayload answer')
-      const envelope: PayloadEnvelope = { payload: payloadFromJson(result.raw('executionPayload')) }
-      const parentBeaconBlockRoot = result.optionalHex('parentBeaconBlockRoot', 32)
-      if (parentBeaconBlockRoot !== undefined) envelope.parentBeaconBlockRoot = parentBeaconBlockRoot
-      return remember(envelope)
+      return remember(payloadEnvelopeFromJson(await request(getPayloadMethod(timestamp), [id])))
     },
 
     payloadByHash,

@@ -2,7 +2,7 @@ import type { Logger } from '../../lib/logger.ts'
 import type { L2BlockRef, PayloadAttributes } from '../protocol/types.ts'
 import type { EngineCalls } from './engineCalls.ts'
 import { EngineError } from './engineErrors.ts'
-import type { EngineHeads } from './types.ts'
+import type { EngineHeads, HeadsOwner } from './types.ts'
 
 /** The heads that another node derived. */
 export interface FollowedHeads {
@@ -13,12 +13,6 @@ export interface FollowedHeads {
 
 /** Prepares the attributes of `block` on its parent from L1: deposits only. */
 export type PrepareDeposits = (parent: L2BlockRef, block: L2BlockRef) => Promise<PayloadAttributes>
-
-/** Access to the heads, through their only owner. */
-interface HeadsOwner {
-  readonly heads: EngineHeads
-  move(changes: Partial<EngineHeads>): void
-}
 
 interface FollowedChainModules {
   calls: EngineCalls

@@ -40,6 +40,12 @@ export interface Engine {
   blockRefByHash(hash: Hex): Promise<L2BlockRef | undefined>
 }
 
+/** Access to the heads, through their only owner. */
+export interface HeadsOwner {
+  readonly heads: EngineHeads
+  move(changes: Partial<EngineHeads>): void
+}
+
 export interface EngineHeads {
   /** The tip: gossiped, sequenced or derived. */
   unsafe: L2BlockRef
