@@ -3,10 +3,10 @@ import type { Hex } from '../../lib/hex.ts'
 import {
   applySystemConfigUpdates,
   checkForksKnown,
-  createL1InfoEncoder,
   depositsFromReceipts,
   encodeDepositTx,
   isForkActive,
+  l1InfoDepositTx,
   SEQUENCER_FEE_VAULT_ADDRESS,
   upgradeDeposits,
   upgradeGas,
@@ -34,7 +34,6 @@ const ZERO_EIP1559_PARAMS: Hex = '0x0000000000000000'
  * The attributes that L1 and the chain's rules determine without a batch. Derivation and sequencer share this builder.
  */
 export function createAttributesBuilder({ l1, l2 }: AttributesBuilderModules, config: RollupConfig): AttributesBuilder {
-  const encodeL1Info = createL1InfoEncoder(config)
   return {
     async prepare(parent, epoch) {
       const timestamp = parent.timestamp + config.blockTime
@@ -50,13 +49,13 @@ export function createAttributesBuilder({ l1, l2 }: AttributesBuilderModules, co
           `L2 timestamp ${timestamp} is before the timestamp of L1 origin ${info.number}, ${info.timestamp}`,
         )
       }
-      const l1InfoTx = encodeL1Info(systemConfig, sequenceNumber, info, timestamp)
+      const l1Info = l1InfoDepositTx(config, systemConfig, sequenceNumber, info, timestamp)
       const upgrades = upgradeDeposits(config, timestamp).map(encodeDepositTx)
       const attributes: PayloadAttributes = {
         timestamp,
         prevRandao: info.mixHash,
         suggestedFeeRecipient: SEQUENCER_FEE_VAULT_ADDRESS,
-        transactions: [l1InfoTx, ...userDeposits, ...upgrades],
+        transactions: [encodeDepositTx(l1Info), ...userDeposits, ...upgrades],
         noTxPool: true,
         gasLimit: systemConfig.gasLimit + upgradeGas(config, timestamp),
       }
@@ -81,7 +80,9 @@ async function newEpoch(
   epoch: BlockId,
   parentConfig: SystemConfig,
 ): Promise<EpochPart> {
-  const { info, receipts } = await orReset(epoch, () => l1.receipts(epoch.hash))
+  const { info, receipts } = await l1.receipts(epoch.hash).catch((cause: unknown) => {
+    throw cause instanceof DeviumError && cause.code === 'l1-not-found' ? originReorged(epoch, cause) : cause
+  })
   if (info.parentHash !== parent.l1Origin.hash) {
     throw mismatch(
       `L1 origin ${epoch.number} (${epoch.hash}) has parent ${info.parentHash}, the L2 parent's origin is ${parent.l1Origin.hash}`,
@@ -128,24 +129,8 @@ function addForkMembers(
   if (isForkActive(config, 'jovian', timestamp)) attributes.minBaseFee = systemConfig.minBaseFee ?? 0n
 }
 
-/** An L1 origin that no longer exists was removed by a reorg. */
-async function orReset<T>(epoch: BlockId, load: () => Promise<T>): Promise<T> {
-  try {
-    return await load()
-  } catch (cause) {
-    if (cause instanceof DeviumError && cause.code === 'l1-not-found') throw originReorged(epoch, cause)
-    throw cause
-  }
-}
-
-function originReorged(epoch: BlockId, cause?: unknown): DerivationError {
-  const options = cause === undefined ? {} : { cause }
-  return new DerivationError(
-    'l1-reorg',
-    'reset',
-    `L1 origin ${epoch.number} (${epoch.hash}) was removed by a reorg`,
-    options,
-  )
+function originReorged({ number, hash }: BlockId, cause?: unknown): DerivationError {
+  return new DerivationError('l1-reorg', 'reset', `L1 origin ${number} (${hash}) was removed by a reorg`, { cause })
 }
 
 function mismatch(message: string): DerivationError {

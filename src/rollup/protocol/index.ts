@@ -100,7 +100,6 @@ export {
   l1InfoOfTransactions,
   parseL1Info,
 } from './l1/l1Info.ts'
-export { createL1InfoEncoder, type L1InfoEncoder } from './l1/l1InfoEncoder.ts'
 export {
   applySystemConfigUpdate,
   applySystemConfigUpdates,

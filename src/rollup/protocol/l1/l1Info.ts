@@ -148,10 +148,8 @@ export function encodeL1Info(info: L1Info): Uint8Array {
   return info.format === 'bedrock' ? encodeBedrock(info) : encodePacked(info)
 }
 
-export const PACKED_SEQUENCE_NUMBER_OFFSET = 12
-
 /** A fork's activation block still uses the previous format, because the contract is upgraded within that block. */
-export function l1InfoFormatAt(config: RollupConfig, l2Time: number): L1InfoFormat {
+function l1InfoFormatAt(config: RollupConfig, l2Time: number): L1InfoFormat {
   const isPastActivation = (fork: Fork) =>
     isForkActive(config, fork, l2Time) && !isForkActivationBlock(config, fork, l2Time)
   if (isPastActivation('jovian')) return 'jovian'
@@ -221,7 +219,7 @@ function encodePacked(info: L1Info): Uint8Array {
   out.set(fromHex(selector), 0)
   view.setUint32(4, info.baseFeeScalar)
   view.setUint32(8, info.blobBaseFeeScalar)
-  view.setBigUint64(PACKED_SEQUENCE_NUMBER_OFFSET, BigInt(info.sequenceNumber))
+  view.setBigUint64(12, BigInt(info.sequenceNumber))
   view.setBigUint64(20, BigInt(info.timestamp))
   view.setBigUint64(28, BigInt(info.number))
   out.set(bigIntToBytes(info.baseFee, 32), 36)
