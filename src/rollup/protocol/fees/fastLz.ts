@@ -6,25 +6,15 @@ const MAX_MATCH = 262
 const TAIL_BYTES = 13
 const HASH_FACTOR = 2_654_435_769
 
-// All calls share one table. Positions are stored above a base that grows with each call, so old entries are ignored.
-// Clearing 32 kB for each call would cost more than estimating a small transaction.
+/** The last position of each hash; shared by all calls. */
 const table = new Uint32Array(1 << HASH_BITS)
-let base = 0
 
 /**
  * Length to which FastLZ (level 1) would compress the data. It is the measure of L1 cost since Fjord (specs:
  * fjord/predeploys, "GasPriceOracle"; exec-engine, "Fjord L1 cost fee changes").
  */
 export function fastLzLength(data: Uint8Array): number {
-  // Positions are stored plus base + 1. A value at or below base is an old entry, which the algorithm treats as
-  // position 0.
-  if (base + data.length >= 0xffff_fffe) {
-    table.fill(0)
-    base = 0
-  }
-  const offset = base + 1
-  base += data.length
-
+  table.fill(0)
   const limit = data.length < TAIL_BYTES ? 0 : data.length - TAIL_BYTES
   const compareEnd = limit + 9
   let length = 0
@@ -36,9 +26,8 @@ export function fastLzLength(data: Uint8Array): number {
     while (position < limit) {
       const value = u24(data, position)
       const slot = hash(value)
-      const stored = table[slot] ?? 0
-      reference = stored < offset ? 0 : stored - offset
-      table[slot] = position + offset
+      reference = table[slot] ?? 0
+      table[slot] = position
       if (position - reference <= MAX_DISTANCE && value === u24(data, reference)) {
         // A match at the last position is dropped: the algorithm checks for the end after it has advanced.
         found = position + 1 < limit
@@ -53,7 +42,7 @@ export function fastLzLength(data: Uint8Array): number {
     length += 3 * Math.floor(coded / MAX_MATCH) + (coded % MAX_MATCH >= 6 ? 3 : 2)
     position += matched
     for (let i = 0; i < 2; i++) {
-      table[hash(u24(data, position))] = position + offset
+      table[hash(u24(data, position))] = position
       position++
     }
     anchor = position
