@@ -4,20 +4,12 @@ import { keccak256 } from '../../../lib/hash.ts'
 /** The domain of block payload signatures is 32 zero bytes (specs: rollup-node-p2p, "Block signatures"). */
 const DOMAIN_BYTES = 32
 
-/** Buffer with domain ‖ chain id ‖ payload hash, cached for the last chain id. */
-let signed: { chainId: bigint; bytes: Uint8Array } | undefined
-
 /**
  * The hash that a sequencer signs for a gossiped block. `payloadHash` is keccak256 of the gossip body (payload SSZ,
  * since v3 after the parent beacon block root). Throws RangeError for a chain id above 256 bits.
  */
 export function payloadSigningHash(chainId: bigint, payloadHash: Uint8Array): Uint8Array {
-  if (signed?.chainId !== chainId) {
-    const bytes = concatBytes(new Uint8Array(DOMAIN_BYTES), bigIntToBytes(chainId, 32), new Uint8Array(32))
-    signed = { chainId, bytes }
-  }
-  signed.bytes.set(payloadHash, DOMAIN_BYTES + 32)
-  return keccak256(signed.bytes)
+  return keccak256(concatBytes(new Uint8Array(DOMAIN_BYTES), bigIntToBytes(chainId, 32), payloadHash))
 }
 
 /** Like `payloadSigningHash`, computed from the body. */
