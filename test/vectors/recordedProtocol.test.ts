@@ -20,7 +20,6 @@ import {
   decodePayloadEnvelope,
   decodeSpanBatch,
   depositsFromReceipts,
-  encodeDecodedSpanBatch,
   encodeDepositTx,
   encodeL1Info,
   encodePayloadEnvelope,
@@ -43,6 +42,7 @@ import {
   payloadVersionAt,
   systemConfigFromPayload,
 } from '../../src/rollup/protocol/index.ts'
+import { encodeDecodedSpanBatch } from '../../src/rollup/protocol/testUtils/spanBatch.ts'
 import type { L1BlockInfo, L1Receipt } from '../../src/rollup/protocol/types.ts'
 import { loadRecording, type RecordingName } from '../support/recording.ts'
 

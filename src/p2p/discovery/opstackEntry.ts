@@ -24,8 +24,8 @@ export function encodeOpstackEntry(entry: OpstackEntry): Uint8Array {
     )
   }
   const writer = new ByteWriter(2 * MAX_UVARINT_BYTES)
-  writer.uvarint64(entry.chainId)
-  writer.uvarint64(entry.version)
+  writer.uvarint(entry.chainId)
+  writer.uvarint(entry.version)
   return writer.view()
 }
 

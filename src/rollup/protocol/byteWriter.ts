@@ -1,3 +1,5 @@
+import { bigIntToMinimalBytes } from '../../lib/bytes.ts'
+
 /** A growing byte buffer, for encoders that do not know the length in advance. */
 export class ByteWriter {
   private buffer: Uint8Array<ArrayBuffer>
@@ -41,19 +43,8 @@ export class ByteWriter {
     this.used += length
   }
 
-  rlpString(value: Uint8Array): void {
-    const { length } = value
-    const first = value[0] ?? 0
-    if (length === 1 && first < 0x80) {
-      this.byte(first)
-      return
-    }
-    this.rlpHeader(0x80, length)
-    this.bytes(value)
-  }
-
   /** Writes bytes start..end of `source` as an RLP string. */
-  rlpStringOf(source: Uint8Array, start: number, end: number): void {
+  rlpString(source: Uint8Array, start = 0, end = source.length): void {
     const length = end - start
     if (length !== 1 || (source[start] ?? 0) >= 0x80) this.rlpHeader(0x80, length)
     this.copy(source, start, end)
@@ -65,23 +56,17 @@ export class ByteWriter {
   }
 
   /** Little-endian base-128 integer, as in Go's encoding/binary. */
-  uvarint(value: number): void {
-    let rest = value
-    while (rest >= 0x80) {
-      this.byte((rest % 0x80) | 0x80)
-      rest = Math.floor(rest / 0x80)
-    }
-    this.byte(rest)
-  }
-
-  /** Like `uvarint`, for integers that a number cannot hold. */
-  uvarint64(value: bigint): void {
-    let rest = value
+  uvarint(value: number | bigint): void {
+    let rest = BigInt(value)
     while (rest >= 0x80n) {
       this.byte(Number(rest & 0x7fn) | 0x80)
       rest >>= 7n
     }
     this.byte(Number(rest))
+  }
+
+  clear(): void {
+    this.used = 0
   }
 
   /** A view of the written bytes; valid until the next write. */
@@ -94,19 +79,9 @@ export class ByteWriter {
       this.byte(base + length)
       return
     }
-    const size = byteLength(length)
-    this.byte(base + 55 + size)
-    this.bigEndian(length, size)
-  }
-
-  private bigEndian(value: number, size: number): void {
-    this.reserve(size)
-    let rest = value
-    for (let i = size - 1; i >= 0; i--) {
-      this.buffer[this.used + i] = rest % 0x100
-      rest = Math.floor(rest / 0x100)
-    }
-    this.used += size
+    const lengthBytes = bigIntToMinimalBytes(length)
+    this.byte(base + 55 + lengthBytes.length)
+    this.bytes(lengthBytes)
   }
 
   private reserve(extra: number): void {
@@ -115,10 +90,4 @@ export class ByteWriter {
     grown.set(this.view())
     this.buffer = grown
   }
-}
-
-function byteLength(value: number): number {
-  let size = 1
-  for (let rest = Math.floor(value / 0x100); rest > 0; rest = Math.floor(rest / 0x100)) size++
-  return size
 }

@@ -11,12 +11,7 @@ export {
 export { bareFramesOf, decodeFrames, encodeFrame, encodeFrames, type Frame, framesOf } from './batch/frame.ts'
 export { decodeSingularBatch, encodeSingularBatch, type SingularBatch } from './batch/singularBatch.ts'
 export { buildSpanBatch, decodeSpanBatch } from './batch/spanBatch.ts'
-export {
-  encodeDecodedSpanBatch,
-  encodeSpanBatch,
-  type SpanBatchBlock,
-  SpanBatchEncoder,
-} from './batch/spanBatchEncoder.ts'
+export { encodeSpanBatch, type SpanBatchBlock, SpanBatchEncoder } from './batch/spanBatchEncoder.ts'
 export { isSpanTxType, type SpanBatch, type SpanBatchElement } from './batch/spanBatchTypes.ts'
 export { hasMoreThanL1Info, transactionTotals, withUnreadTransactions } from './batch/unreadTransactions.ts'
 export {

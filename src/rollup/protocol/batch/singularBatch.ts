@@ -4,13 +4,7 @@ import { fromHex, type Hex, toHex } from '../../../lib/hex.ts'
 import { encodeRlp } from '../../../lib/rlp.ts'
 import { RlpCursor } from '../../../lib/rlpCursor.ts'
 import { runNow, type SlicedTask } from '../../../lib/slicedTask.ts'
-import {
-  type MarkedTransactions,
-  markTransaction,
-  noMarks,
-  PackedTransactions,
-  type TransactionList,
-} from '../payload/transactionList.ts'
+import { markTransaction, noMarks, PackedTransactions, type TransactionList } from '../payload/transactionList.ts'
 
 export const SINGULAR_BATCH_TYPE = 0
 
@@ -61,15 +55,25 @@ export function* singularBatchSteps(bytes: Uint8Array): SlicedTask<SingularBatch
   const timestamp = readUint64(cursor, end, 'timestamp')
   cursor.readList(cursor.end, end, 'transactions')
   if (cursor.end !== end) throw cursor.fault(undefined, 'more than five fields', cursor.end)
-  const transactions = new ListedTransactions(bytes)
-  let position = cursor.start
-  while (position < end) {
-    cursor.transaction = transactions.length
-    cursor.readString(position, end, 'encoding')
-    transactions.add(cursor.start, cursor.end)
-    position = cursor.end
-    if (transactions.length % TRANSACTIONS_PER_STEP === 0) yield
+  const listStart = cursor.start
+  let count = 0
+  for (cursor.end = listStart; cursor.end < end; count++) {
+    cursor.transaction = count
+    cursor.nextString(end, 'encoding')
+    if (count % TRANSACTIONS_PER_STEP === TRANSACTIONS_PER_STEP - 1) yield
   }
+  // A second pass, because a list that grows to a hundred million bounds would be copied.
+  const bounds = new Uint32Array(count * 2)
+  const marks = noMarks()
+  cursor.end = listStart
+  for (let index = 0; index < count; index++) {
+    const { start, end: next } = cursor.nextString(end)
+    bounds[index * 2] = start
+    bounds[index * 2 + 1] = next
+    markTransaction(marks, index, start === next ? undefined : bytes[start])
+    if (index % TRANSACTIONS_PER_STEP === TRANSACTIONS_PER_STEP - 1) yield
+  }
+  const transactions = new PackedTransactions(bytes, bounds, marks)
   return { type: 'singular', parentHash, epochNumber, epochHash, timestamp, transactions }
 }
 
@@ -79,52 +83,4 @@ function readUint64(cursor: RlpCursor, limit: number, what: string): number {
   let value = 0
   for (let i = cursor.start; i < cursor.end; i++) value = value * 256 + (cursor.data[i] ?? 0)
   return value
-}
-
-const CHUNK = 1 << 16
-
-/** The bounds of a batch's transactions, stored in chunks so that they need not be copied when the list grows. */
-class ListedTransactions extends PackedTransactions {
-  private readonly bytes: Uint8Array
-  private readonly bounds: Uint32Array[] = []
-  private readonly marked = noMarks()
-  private count = 0
-
-  constructor(bytes: Uint8Array) {
-    super()
-    this.bytes = bytes
-  }
-
-  get length(): number {
-    return this.count
-  }
-
-  add(start: number, end: number): void {
-    const place = this.count % CHUNK
-    // The first chunk grows, because most batches have few transactions.
-    if (place === 0) this.bounds.push(new Uint32Array(this.count === 0 ? 32 : CHUNK * 2))
-    let piece = this.bounds.at(-1)
-    if (piece === undefined) return
-    if (place * 2 >= piece.length) {
-      const grown = new Uint32Array(piece.length * 2)
-      grown.set(piece)
-      piece = grown
-      this.bounds[this.bounds.length - 1] = grown
-    }
-    piece[place * 2] = start
-    piece[place * 2 + 1] = end
-    markTransaction(this.marked, this.count, start === end ? undefined : this.bytes[start])
-    this.count++
-  }
-
-  at(index: number): Uint8Array | undefined {
-    if (index < 0 || index >= this.count) return undefined
-    const piece = this.bounds[Math.floor(index / CHUNK)]
-    const place = (index % CHUNK) * 2
-    return this.bytes.subarray(piece?.[place], piece?.[place + 1])
-  }
-
-  marks(): MarkedTransactions {
-    return this.marked
-  }
 }

@@ -1,18 +1,11 @@
-import { bytesToBigInt } from '../../../lib/bytes.ts'
+import { bigIntToMinimalBytes, bytesToBigInt, equalBytes } from '../../../lib/bytes.ts'
 import { DecodeError, DeviumError } from '../../../lib/errors.ts'
 import { fromHex, type Hex } from '../../../lib/hex.ts'
 import { RlpCursor } from '../../../lib/rlpCursor.ts'
 import { ByteWriter } from '../byteWriter.ts'
 import type { RollupConfig } from '../types.ts'
 import { BitListWriter } from './bitList.ts'
-import {
-  isSignedTxType,
-  SPAN_BATCH_TYPE,
-  type SpanBatch,
-  type SpanBatchElement,
-  TX_SHAPE,
-  TX_TYPE,
-} from './spanBatchTypes.ts'
+import { isSignedTxType, SPAN_BATCH_TYPE, TX_SHAPE, TX_TYPE } from './spanBatchTypes.ts'
 
 /** A block to encode in a span batch. */
 export interface SpanBatchBlock {
@@ -36,23 +29,11 @@ export function encodeSpanBatch(blocks: readonly SpanBatchBlock[], config: Rollu
   return encoder.encode()
 }
 
-/** Encodes a decoded batch: the inverse of `decodeSpanBatch`. */
-export function encodeDecodedSpanBatch(batch: SpanBatch, config: RollupConfig): Uint8Array {
-  const encoder = new SpanBatchEncoder(config)
-  for (const element of batch.elements) encoder.addElement(element)
-  return encoder.finish({
-    parentCheck: fromHex(batch.parentCheck, 20, 'parent check'),
-    l1OriginCheck: fromHex(batch.l1OriginCheck, 20, 'origin check'),
-    l1OriginNumber: batch.l1OriginNumber,
-  })
-}
-
 /** Builds a span batch block by block. Adding takes time linear in the block, encoding in the whole batch. */
 export class SpanBatchEncoder {
   private readonly config: RollupConfig
   private readonly chainId: Uint8Array
-  private firstTimestamp: number | undefined
-  private firstParentHash: Hex | undefined
+  private first: SpanBatchBlock | undefined
   private last: SpanBatchBlock | undefined
 
   private readonly originBits = new BitListWriter()
@@ -68,8 +49,7 @@ export class SpanBatchEncoder {
 
   constructor(config: RollupConfig) {
     this.config = config
-    const hex = config.l2ChainId.toString(16)
-    this.chainId = fromHex(hex.length % 2 === 0 ? hex : `0${hex}`)
+    this.chainId = bigIntToMinimalBytes(config.l2ChainId)
   }
 
   get blockCount(): number {
@@ -86,7 +66,7 @@ export class SpanBatchEncoder {
   /** Throws the errors of `encodeSpanBatch`. After an error the encoder must not be used. */
   add(block: SpanBatchBlock): void {
     const { last } = this
-    this.firstParentHash ??= block.parentHash
+    this.first ??= block
     let originChanged = block.sequenceNumber === 0
     if (last !== undefined) {
       const step = block.epochNumber - last.epochNumber
@@ -96,39 +76,23 @@ export class SpanBatchEncoder {
       }
       originChanged = step === 1
     }
-    this.addElement({ timestamp: block.timestamp, originChanged, transactions: block.transactions })
+    this.originBits.push(originChanged)
+    this.txCounts.uvarint(block.transactions.length)
+    for (const tx of block.transactions) this.addTransaction(tx)
     this.last = block
   }
 
   /** Encodes the batch so far. Throws DeviumError (`span-batch`) if it is empty. */
   encode(): Uint8Array {
-    if (this.firstParentHash === undefined || this.last === undefined) throw notConsecutive('no blocks')
-    return this.finish({
-      parentCheck: fromHex(this.firstParentHash, 32, 'parent hash').subarray(0, 20),
-      l1OriginCheck: fromHex(this.last.epochHash, 32, 'origin hash').subarray(0, 20),
-      l1OriginNumber: BigInt(this.last.epochNumber),
-    })
-  }
-
-  /** Adds a block by its element only, for decoded batches. */
-  addElement(
-    element: Pick<SpanBatchElement, 'timestamp' | 'originChanged'> & Pick<SpanBatchBlock, 'transactions'>,
-  ): void {
-    this.firstTimestamp ??= element.timestamp
-    this.originBits.push(element.originChanged)
-    this.txCounts.uvarint(element.transactions.length)
-    for (const tx of element.transactions) this.addTransaction(tx)
-  }
-
-  finish(prefix: { parentCheck: Uint8Array; l1OriginCheck: Uint8Array; l1OriginNumber: bigint }): Uint8Array {
-    if (this.firstTimestamp === undefined) throw notConsecutive('no blocks')
+    const { first, last } = this
+    if (first === undefined || last === undefined) throw notConsecutive('no blocks')
     const size = this.signatures.length + this.recipients.length + this.datas.length + this.creationBits.length
     const out = new ByteWriter(256 + size + this.nonces.length + this.gases.length + this.txCounts.length)
     out.byte(SPAN_BATCH_TYPE)
-    out.uvarint(this.firstTimestamp - this.config.genesis.l2Time)
-    out.uvarint64(prefix.l1OriginNumber)
-    out.bytes(prefix.parentCheck)
-    out.bytes(prefix.l1OriginCheck)
+    out.uvarint(first.timestamp - this.config.genesis.l2Time)
+    out.uvarint(last.epochNumber)
+    out.bytes(fromHex(first.parentHash, 32, 'parent hash').subarray(0, 20))
+    out.bytes(fromHex(last.epochHash, 32, 'origin hash').subarray(0, 20))
     out.uvarint(this.blockCount)
     out.bytes(this.originBits.encode())
     out.bytes(this.txCounts.view())
@@ -215,25 +179,24 @@ export class SpanBatchEncoder {
   private addParity(v: RlpCursor, isLegacy: boolean): void {
     const value = integerOf(v)
     if (!isLegacy) {
-      if (value !== 0 && value !== 1) throw new DecodeError(`transaction: y parity ${value}`)
-      this.parityBits.push(value === 1)
+      if (value !== 0n && value !== 1n) throw new DecodeError(`transaction: y parity ${value}`)
+      this.parityBits.push(value === 1n)
       return
     }
-    const isUnprotected = value === 27 || value === 28
+    const isUnprotected = value === 27n || value === 28n
     this.protectedBits.push(!isUnprotected)
     if (isUnprotected) {
-      this.parityBits.push(value === 28)
+      this.parityBits.push(value === 28n)
       return
     }
-    const parity = BigInt(value) - 35n - 2n * this.config.l2ChainId
+    const parity = value - 35n - 2n * this.config.l2ChainId
     if (parity !== 0n && parity !== 1n) throw new DecodeError(`transaction: v ${value} is of another chain`)
     this.parityBits.push(parity === 1n)
   }
 
   private checkChainId({ data, start, end }: RlpCursor): void {
-    let isEqual = end - start === this.chainId.length
-    for (let i = start; i < end && isEqual; i++) isEqual = data[i] === this.chainId[i - start]
-    if (!isEqual) throw new DecodeError(`transaction: chain id is not ${this.config.l2ChainId}`)
+    if (equalBytes(data.subarray(start, end), this.chainId)) return
+    throw new DecodeError(`transaction: chain id is not ${this.config.l2ChainId}`)
   }
 }
 
@@ -242,17 +205,12 @@ const NO_SIGNATURE = new Uint8Array(64)
 /** Writes a big-endian integer of at most 64 bits as uvarint. */
 function writeUvarint(out: ByteWriter, integer: RlpCursor): void {
   if (integer.end - integer.start > 8) throw new DecodeError('transaction: nonce or gas is longer than 8 bytes')
-  const value = integerOf(integer)
-  if (typeof value === 'number') out.uvarint(value)
-  else out.uvarint64(value)
+  out.uvarint(integerOf(integer))
 }
 
-/** The big-endian integer at the cursor; a bigint from 2^48 on. */
-function integerOf({ data, start, end }: RlpCursor): number | bigint {
-  if (end - start > 6) return bytesToBigInt(data.subarray(start, end))
-  let value = 0
-  for (let i = start; i < end; i++) value = value * 256 + (data[i] ?? 0)
-  return value
+/** The big-endian integer at the cursor. */
+function integerOf({ data, start, end }: RlpCursor): bigint {
+  return bytesToBigInt(data.subarray(start, end))
 }
 
 function notConsecutive(reason: string): DeviumError {

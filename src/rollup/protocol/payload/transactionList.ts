@@ -1,3 +1,4 @@
+import { EMPTY_BYTES } from '../../../lib/bytes.ts'
 import { DEPOSIT_TX_TYPE, POST_EXEC_TYPE_BYTE } from '../transaction/fields.ts'
 
 /**
@@ -33,15 +34,45 @@ export function noMarks(): MarkedTransactions {
 }
 
 /** Transactions in one buffer. Views are created on access. */
-export abstract class PackedTransactions implements TransactionList {
-  abstract readonly length: number
-  abstract at(index: number): Uint8Array | undefined
-  abstract marks(): MarkedTransactions
+export class PackedTransactions implements TransactionList {
+  readonly length: number
+  private readonly bytes: Uint8Array
+  /** Start and end of each transaction. */
+  private readonly bounds: Uint32Array
+  private readonly marked: MarkedTransactions | undefined
+
+  /** Takes over the marks of the transactions, if they are known. */
+  constructor(bytes: Uint8Array, bounds: Uint32Array, marked?: MarkedTransactions) {
+    this.length = bounds.length / 2
+    this.bytes = bytes
+    this.bounds = bounds
+    this.marked = marked
+  }
+
+  at(index: number): Uint8Array | undefined {
+    if (index < 0 || index >= this.length) return undefined
+    return this.bytes.subarray(this.bounds[index * 2], this.bounds[index * 2 + 1])
+  }
 
   slice(start = 0, end = this.length): Uint8Array[] {
     const views: Uint8Array[] = []
-    for (let index = start; index < Math.min(end, this.length); index++) views.push(this.at(index) ?? NOTHING)
+    for (let index = start; index < Math.min(end, this.length); index++) views.push(this.at(index) ?? EMPTY_BYTES)
     return views
+  }
+
+  /** The transactions from `first` to before `end`. */
+  part(first: number, end: number): PackedTransactions {
+    return new PackedTransactions(this.bytes, this.bounds.subarray(first * 2, end * 2))
+  }
+
+  marks(): MarkedTransactions {
+    if (this.marked !== undefined) return this.marked
+    const marks = noMarks()
+    for (let index = 0; index < this.length; index++) {
+      const start = this.bounds[index * 2] ?? 0
+      markTransaction(marks, index, start === this.bounds[index * 2 + 1] ? undefined : this.bytes[start])
+    }
+    return marks
   }
 }
 
@@ -51,5 +82,3 @@ export function marksOf(transactions: TransactionList): MarkedTransactions {
   for (let index = 0; index < transactions.length; index++) markTransaction(marks, index, transactions.at(index)?.[0])
   return marks
 }
-
-const NOTHING = new Uint8Array(0)

@@ -1,4 +1,7 @@
+import type { Hex } from '../../../lib/hex.ts'
+import { encodeSpanBatch } from '../batch/spanBatchEncoder.ts'
 import type { SpanBatch, SpanBatchElement } from '../batch/spanBatchTypes.ts'
+import type { RollupConfig } from '../types.ts'
 
 type Given = Partial<Pick<SpanBatch, 'parentCheck' | 'l1OriginCheck'>> & {
   elements: readonly (Omit<SpanBatchElement, 'originChanged'> & { originChanged?: boolean })[]
@@ -24,4 +27,16 @@ export function spanBatchOf({ elements, parentCheck, l1OriginCheck }: Given): Sp
     transactionsAt: (index) => at(index).transactions,
     elements: all,
   }
+}
+
+/** Encodes a decoded batch again. Of hashes it knows only the first 20 bytes, and no more are encoded. */
+export function encodeDecodedSpanBatch(batch: SpanBatch, config: RollupConfig): Uint8Array {
+  const padded = (check: Hex): Hex => `${check}${'00'.repeat(12)}`
+  const blocks = batch.elements.map(({ originChanged, ...element }) => ({
+    ...element,
+    parentHash: padded(batch.parentCheck),
+    epochHash: padded(batch.l1OriginCheck),
+    sequenceNumber: originChanged ? 0 : 1,
+  }))
+  return encodeSpanBatch(blocks, config)
 }
