@@ -6,7 +6,7 @@ import { fileURLToPath } from 'node:url'
 import { gunzipSync } from 'node:zlib'
 import { afterAll, describe, expect, it } from 'vitest'
 import { unknownChainConfigMembers } from '../src/execution/index.ts'
-import { dumpRollupConfig, networkNames } from '../src/rollup/networks/index.ts'
+import { dumpOf, networkNames, rollupConfigOf } from '../src/rollup/networks/index.ts'
 import { unknownConfigMembers } from '../src/rollup/protocol/index.ts'
 
 const DATA = new URL('vectors/data/', import.meta.url)
@@ -32,7 +32,7 @@ describe('unknown members of a rollup.json', () => {
   it("do not occur in op-node's files and in the built-in networks", () => {
     const configs = RECORDINGS.flatMap(({ rollup }) => (rollup === undefined ? [] : [rollup]))
     expect(configs.length).toBeGreaterThan(3)
-    for (const config of [...configs, ...networkNames().map(dumpRollupConfig)]) {
+    for (const config of [...configs, ...networkNames().map((name) => dumpOf(rollupConfigOf(name)))]) {
       expect(unknownConfigMembers(config)).toEqual([])
     }
   })

@@ -5,7 +5,7 @@ import { gunzipSync } from 'node:zlib'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { silentLogger } from '../../lib/logger.ts'
 import { errorWith } from '../../lib/testUtils/errorWith.ts'
-import { dumpRollupConfig, networkNames, rollupConfigOf } from '../../rollup/networks/index.ts'
+import { dumpOf, networkNames, rollupConfigOf } from '../../rollup/networks/index.ts'
 import { BUNDLE_PINS, upgradeBundleToJson, upgradeDepositsOf } from '../../rollup/protocol/index.ts'
 import { type FlagValues, flagKey } from '../shared/flags.ts'
 import { checkRollupNodeFlags, loadRollupConfig } from './rollupNodeConfig.ts'
@@ -164,7 +164,7 @@ describe('loadRollupConfig', () => {
   ])('refuses %s, whose batches are not on L1', async (network) => {
     await expect(load({ network })).rejects.toThrow(errorWith('usage', network, 'alternative data availability'))
     // The chain is also refused when its config comes from a file, whatever the file says of alt-DA.
-    const { alt_da: _, ...rollup } = dumpRollupConfig(network)
+    const { alt_da: _, ...rollup } = dumpOf(rollupConfigOf(network))
     const rollupConfig = file('alt.json', { ...rollup, use_plasma: false })
     await expect(load({ rollupConfig })).rejects.toThrow(
       errorWith('usage', rollupConfig, network, 'alternative data availability'),
@@ -196,7 +196,7 @@ describe('loadRollupConfig', () => {
   it('adds or requires the EIP-1559 settings of a newer chain', async () => {
     const old = await load({ rollupConfig: file('rollup.json', rollupJson) })
     expect(old.chainOpConfig).toBeUndefined()
-    const { chain_op_config: _, ...opMainnet } = dumpRollupConfig('op-mainnet')
+    const { chain_op_config: _, ...opMainnet } = dumpOf(rollupConfigOf('op-mainnet'))
     const known = await load({ rollupConfig: file('known.json', opMainnet) })
     expect(known.chainOpConfig).toEqual(rollupConfigOf('op-mainnet').chainOpConfig)
   })

@@ -10,10 +10,8 @@ export {
 } from './ownNetworks.ts'
 export {
   dumpOf,
-  dumpRollupConfig,
   hasLeftRegistry,
   isBuiltIn,
-  nearestNames,
   networkNames,
   networkOfChain,
   REGISTRY_COMMIT,

@@ -1,9 +1,10 @@
 import { DecodeError } from '../../lib/errors.ts'
 import { isObject } from '../../lib/jsonReader.ts'
-import { FORKS, JsonObjectReader, type RollupConfig, ZERO_ADDRESS, ZERO_HASH } from '../protocol/index.ts'
+import { parseBlockId, parseForks } from '../protocol/config/rollupConfig.ts'
+import { JsonObjectReader, type RollupConfig, ZERO_ADDRESS, ZERO_HASH } from '../protocol/index.ts'
 
 /** L1 blocks. The registry omits this setting, because all its chains share it. */
-export const REGISTRY_CHANNEL_TIMEOUT = 300
+const REGISTRY_CHANNEL_TIMEOUT = 300
 /** Folders of the superchain registry and their L1 chain ids. */
 const SUPERCHAIN_L1: Readonly<Record<string, bigint>> = { mainnet: 1n, sepolia: 11_155_111n }
 
@@ -38,10 +39,11 @@ export function parseRegistryEntry(
   if (l1 === undefined) {
     throw new DecodeError('registry entry: the L1 chain id is missing: set --l1-chain-id')
   }
+  const settings = parseForks(chain.optionalObject('hardforks') ?? chain.object('hardfork_configuration'))
   const config: RollupConfig = {
     genesis: {
-      l1: blockId(genesis.object('l1')),
-      l2: blockId(genesis.object('l2')),
+      l1: parseBlockId(genesis.object('l1')),
+      l2: parseBlockId(genesis.object('l2')),
       l2Time: genesis.integer('l2_time'),
       systemConfig: {
         batcherAddress: system.optionalHex('batcherAddr', 20) ?? system.hex('batcherAddress', 20),
@@ -56,12 +58,12 @@ export function parseRegistryEntry(
     channelTimeout: REGISTRY_CHANNEL_TIMEOUT,
     l1ChainId: l1,
     l2ChainId: chain.optionalBigint('chain_id') ?? chain.bigint('l2_chain_id'),
-    forks: { regolith: 0 },
+    ...settings,
+    forks: { regolith: 0, ...settings.forks },
     batchInboxAddress: chain.optionalHex('batch_inbox_addr', 20) ?? chain.hex('batch_inbox_address', 20),
     depositContractAddress: addresses.hex('OptimismPortalProxy', 20),
     l1SystemConfigAddress: addresses.hex('SystemConfigProxy', 20),
   }
-  readForks(chain.optionalObject('hardforks') ?? chain.object('hardfork_configuration'), config)
   const fees = chain.optionalObject('optimism')
   if (fees !== undefined) {
     const denominator = fees.optionalInteger('eip1559_denominator') ?? fees.integer('eip1559Denominator')
@@ -89,21 +91,4 @@ export function parseRegistryEntry(
     config,
     usesAltDa: altDa !== undefined || availability === 'alt-da',
   }
-}
-
-function readForks(times: JsonObjectReader, config: RollupConfig): void {
-  for (const fork of FORKS) {
-    const time = times.optionalInteger(`${fork}_time`)
-    if (time !== undefined) config.forks[fork] = time
-  }
-  // An older name of the same fork.
-  const interop = times.optionalInteger('interop_time')
-  if (config.forks.lagoon === undefined && interop !== undefined) config.forks.lagoon = interop
-  const pectra = times.optionalInteger('pectra_blob_schedule_time')
-  if (pectra !== undefined) config.pectraBlobScheduleTime = pectra
-  if (times.optionalBoolean('keep_karst_upgrade_gas') === true) config.keepKarstUpgradeGas = true
-}
-
-function blockId(reader: JsonObjectReader): RollupConfig['genesis']['l1'] {
-  return { hash: reader.hex('hash', 32), number: reader.integer('number') }
 }

@@ -1,7 +1,6 @@
 import { expect, it } from 'vitest'
 import { nextTurn } from '../../lib/nextTurn.ts'
-import { dumpRollupConfig } from '../networks/index.ts'
-import { parseRollupConfig } from '../protocol/index.ts'
+import { rollupConfigOf } from '../networks/index.ts'
 import { createOutputReader } from './outputAtBlock.ts'
 
 it('limits concurrent requests to the engine for any number of clients', async () => {
@@ -16,7 +15,7 @@ it('limits concurrent requests to the engine for any number of clients', async (
     },
     proof: () => Promise.reject(new Error('not asked for')),
   }
-  const config = parseRollupConfig(JSON.parse(JSON.stringify(dumpRollupConfig('op-mainnet'))))
+  const config = rollupConfigOf('op-mainnet')
   const read = createOutputReader(engine, config, { withdrawalRootFromState: false })
   const outcomes = await Promise.allSettled(Array.from({ length: 100 }, (_, number) => read(number)))
   expect(most).toBe(4)

@@ -2,7 +2,7 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { dumpRollupConfig, findNetwork } from '../../../rollup/networks/index.ts'
+import { dumpOf, findNetwork, rollupConfigOf } from '../../../rollup/networks/index.ts'
 import { createRollupNodeCommand } from '../../node/rollupNodeCommand.ts'
 import { runCommand } from '../../testUtils/runCommand.ts'
 import { createDeviumCommand } from '../deviumCommand.ts'
@@ -19,7 +19,7 @@ const networks = (...args: string[]) => runCommand(createRollupNodeCommand, args
 
 function rollupFile(name: string, changes: Record<string, unknown>): string {
   const path = join(folder, name)
-  writeFileSync(path, JSON.stringify({ ...dumpRollupConfig('op-sepolia'), ...changes }))
+  writeFileSync(path, JSON.stringify({ ...dumpOf(rollupConfigOf('op-sepolia')), ...changes }))
   return path
 }
 

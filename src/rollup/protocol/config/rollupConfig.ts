@@ -34,16 +34,13 @@ export function parseRollupConfig(json: unknown): RollupConfig {
     channelTimeout: top.integer('channel_timeout'),
     l1ChainId: top.bigint('l1_chain_id'),
     l2ChainId: top.bigint('l2_chain_id'),
-    forks: parseForks(top),
+    ...parseForks(top),
     batchInboxAddress: top.hex('batch_inbox_address', 20),
     depositContractAddress: top.hex('deposit_contract_address', 20),
     l1SystemConfigAddress: top.hex('l1_system_config_address', 20),
   }
   const unknownForks = unknownForksOf(json)
   if (unknownForks.length > 0) config.unknownForks = unknownForks
-  const pectraBlobScheduleTime = top.optionalInteger('pectra_blob_schedule_time')
-  if (pectraBlobScheduleTime !== undefined) config.pectraBlobScheduleTime = pectraBlobScheduleTime
-  if (top.optionalBoolean('keep_karst_upgrade_gas') === true) config.keepKarstUpgradeGas = true
   const protocolVersions = top.optionalHex('protocol_versions_address', 20)
   if (protocolVersions !== undefined) config.protocolVersionsAddress = protocolVersions
   const altDa = parseAltDa(top)
@@ -166,7 +163,7 @@ function needsOwnTime(fork: Fork): boolean {
   return FORKS.indexOf(fork) >= FORKS.indexOf('jovian')
 }
 
-function parseBlockId(reader: JsonObjectReader): BlockId {
+export function parseBlockId(reader: JsonObjectReader): BlockId {
   return { hash: reader.hex('hash', 32), number: reader.integer('number') }
 }
 
@@ -204,7 +201,10 @@ export function systemConfigToJson(config: SystemConfig): Record<string, unknown
   return json
 }
 
-function parseForks(top: JsonObjectReader): RollupConfig['forks'] {
+/** The fork times and the two settings beside them, which the superchain registry keeps in an object of their own. */
+export function parseForks(
+  top: JsonObjectReader,
+): Pick<RollupConfig, 'forks' | 'pectraBlobScheduleTime' | 'keepKarstUpgradeGas'> {
   const forks: RollupConfig['forks'] = {}
   for (const fork of FORKS) {
     const time = top.optionalInteger(`${fork}_time`)
@@ -213,7 +213,12 @@ function parseForks(top: JsonObjectReader): RollupConfig['forks'] {
   // An older name of the same fork.
   const interop = top.optionalInteger('interop_time')
   if (forks.lagoon === undefined && interop !== undefined) forks.lagoon = interop
-  return forks
+  const pectraBlobScheduleTime = top.optionalInteger('pectra_blob_schedule_time')
+  return {
+    forks,
+    ...(pectraBlobScheduleTime === undefined ? {} : { pectraBlobScheduleTime }),
+    ...(top.optionalBoolean('keep_karst_upgrade_gas') === true ? { keepKarstUpgradeGas: true } : {}),
+  }
 }
 
 /** Reads the `alt_da` object, or the older flat fields (`use_plasma`, `da_…`). */
