@@ -1,14 +1,9 @@
 import { concatBytes, viewOf } from '../../lib/bytes.ts'
-import { DeviumError } from '../../lib/errors.ts'
 import { keccak256Hex } from '../../lib/hash.ts'
 import { fromHex, type Hex } from '../../lib/hex.ts'
-import type { BlockId, RollupConfig, SyncStatus } from '../protocol/types.ts'
-import { ZERO_HASH } from '../protocol/types.ts'
+import { l2BlockNumberAt } from '../protocol/index.ts'
+import { type BlockId, type RollupConfig, type SyncStatus, ZERO_HASH } from '../protocol/types.ts'
 import type { OutputAtBlock, SuperRootAtTimestamp } from './api.ts'
-
-export class SuperRootError extends DeviumError<'before-genesis'> {
-  override readonly name = 'SuperRootError'
-}
 
 export interface SuperRootModules {
   syncStatus(): SyncStatus
@@ -22,14 +17,15 @@ const SUPER_ROOT_VERSION = 1
 
 /**
  * op-node's `superroot_atTimestamp` for a chain outside interop: the output of its block at a timestamp, as the super
- * root of one chain, with the required L1 block. Above the safe head the chain is omitted.
+ * root of one chain, with the required L1 block. Above the safe head the chain is omitted. Rejects with code
+ * `before-genesis` for an earlier timestamp.
  */
 export async function readSuperRoot(
   modules: SuperRootModules,
   config: RollupConfig,
   timestamp: number,
 ): Promise<SuperRootAtTimestamp> {
-  const number = blockNumberAt(config, timestamp)
+  const number = l2BlockNumberAt(config, timestamp)
   const status = modules.syncStatus()
   const answer: SuperRootAtTimestamp = {
     currentL1: { hash: status.currentL1.hash, number: status.currentL1.number },
@@ -49,19 +45,11 @@ export async function readSuperRoot(
 }
 
 /** keccak256(version ‖ timestamp u64 ‖ chain id ‖ output root) (specs: interop, "Super Root"). */
-export function superRootOf(timestamp: number, chainId: bigint, outputRoot: Hex): Hex {
+function superRootOf(timestamp: number, chainId: bigint, outputRoot: Hex): Hex {
   const head = new Uint8Array(9)
   head[0] = SUPER_ROOT_VERSION
   viewOf(head).setBigUint64(1, BigInt(timestamp))
   return keccak256Hex(
     concatBytes(head, fromHex(`0x${chainId.toString(16).padStart(64, '0')}`), fromHex(outputRoot, 32)),
   )
-}
-
-/** The last block at or before the timestamp. */
-function blockNumberAt({ genesis, blockTime }: RollupConfig, timestamp: number): number {
-  if (timestamp < genesis.l2Time) {
-    throw new SuperRootError('before-genesis', `timestamp ${timestamp} is before the L2 genesis, ${genesis.l2Time}`)
-  }
-  return genesis.l2.number + Math.floor((timestamp - genesis.l2Time) / blockTime)
 }
