@@ -2,7 +2,7 @@ import { expect, it } from 'vitest'
 import { ManualClock } from '../../lib/clock.ts'
 import { silentLogger } from '../../lib/logger.ts'
 import { l1Ref } from '../derive/testUtils/config.ts'
-import { CatchUpWatch } from './catchUpWatch.ts'
+import { createCatchUpWatch } from './catchUpWatch.ts'
 import { DerivationRecorder } from './derivationRecorder.ts'
 
 it('reports how far derivation is behind L1, its rate, and the end', async () => {
@@ -18,7 +18,7 @@ it('reports how far derivation is behind L1, its rate, and the end', async () =>
     record: { ...record, isIdle: at.isIdle },
     safe: undefined,
   })
-  const watch = new CatchUpWatch({ status, clock, logger })
+  const watch = createCatchUpWatch({ status, clock, logger })
   watch.check()
   const step = async (seconds: number, currentL1: number) => {
     at.currentL1 = currentL1

@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest'
 import { ManualClock } from '../../lib/clock.ts'
 import { nextTurn } from '../../lib/nextTurn.ts'
-import { EngineForks } from './engineForks.ts'
+import { createEngineForks } from './engineForks.ts'
 import type { EngineForkVerdict } from './forkWatch.ts'
 
 const KARST = { name: 'karst', time: 9 } as const
@@ -11,7 +11,7 @@ const READY: EngineForkVerdict = { isReady: true, problem: undefined }
 it('queries the engine once in ten minutes for any number of reads, and keeps the last answer', async () => {
   const clock = new ManualClock(0)
   const answers: (EngineForkVerdict | Error)[] = [OLD, READY, new Error('refused')]
-  const forks = new EngineForks({
+  const read = createEngineForks({
     clock,
     check: async () => {
       const answer = answers.shift()
@@ -20,9 +20,9 @@ it('queries the engine once in ten minutes for any number of reads, and keeps th
     },
   })
   const readTwice = async () => {
-    const first = forks.read(KARST)
+    const first = read(KARST)
     await nextTurn()
-    return [first, forks.read(KARST)]
+    return [first, read(KARST)]
   }
   expect(await readTwice()).toEqual([undefined, OLD])
   await clock.advance(599_999)

@@ -6,35 +6,22 @@ import type { EngineForkCheck, EngineForkVerdict } from './forkWatch.ts'
 const CHECK_AGAIN_MS = 600_000
 
 /**
- * Caches whether the engine is ready for a future fork. Reading an old result starts a new check, but does not wait for
- * it.
+ * Returns a function that reads whether the engine is ready for a future fork, undefined until the first answer. The
+ * answer is cached. Reading an old answer starts a new check, but does not wait for it.
  */
-export class EngineForks {
-  private readonly check: EngineForkCheck
-  private readonly clock: Clock
-  private readonly checked = new Map<Fork, { atMs: number; verdict: EngineForkVerdict | undefined }>()
-
-  constructor({ check, clock }: { check: EngineForkCheck; clock: Clock }) {
-    this.check = check
-    this.clock = clock
-  }
-
-  /** Undefined until the first answer. */
-  read(fork: { name: Fork; time: number }): EngineForkVerdict | undefined {
-    const known = this.checked.get(fork.name)
-    const nowMs = this.clock.now()
+export function createEngineForks({ check, clock }: { check: EngineForkCheck; clock: Clock }) {
+  const checked = new Map<Fork, { atMs: number; verdict: EngineForkVerdict | undefined }>()
+  return (fork: { name: Fork; time: number }): EngineForkVerdict | undefined => {
+    const known = checked.get(fork.name)
+    const nowMs = clock.now()
     if (known !== undefined && nowMs - known.atMs < CHECK_AGAIN_MS) return known.verdict
     const entry = { atMs: nowMs, verdict: known?.verdict }
-    this.checked.set(fork.name, entry)
-    this.check(fork).then(
-      (verdict) => {
-        entry.verdict = verdict
-      },
-      // Other checks report an engine that does not answer.
-      () => {
-        entry.verdict = undefined
-      },
-    )
+    checked.set(fork.name, entry)
+    const keep = (verdict: EngineForkVerdict | undefined) => {
+      entry.verdict = verdict
+    }
+    // Other checks report an engine that does not answer.
+    check(fork).then(keep, () => keep(undefined))
     return entry.verdict
   }
 }

@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest'
 import { ManualClock } from '../../lib/clock.ts'
 import { silentLogger } from '../../lib/logger.ts'
-import { EngineSyncWatch } from './engineSyncWatch.ts'
+import { watchEngineSync } from './engineSyncWatch.ts'
 
 it("reports progress, rate and remaining time of the engine's sync until it ends", async () => {
   const clock = new ManualClock(1_000_000)
@@ -27,8 +27,7 @@ it("reports progress, rate and remaining time of the engine's sync until it ends
       { current: 300, highest: 1_100 },
     ],
   ]
-  const watch = new EngineSyncWatch({ isSyncing: () => isSyncing, engine, clock, logger })
-  const end = watch.run(new AbortController().signal)
+  const end = watchEngineSync({ isSyncing: () => isSyncing, engine, clock, logger }, new AbortController().signal)
   await clock.advance(20_000)
   expect(lines).toEqual([])
   for (let poll = 0; poll < 40 && lines.length === 0; poll++) await clock.advance(2_000)

@@ -16,7 +16,7 @@ it('limits concurrent requests to the engine for any number of clients', async (
     proof: () => Promise.reject(new Error('not asked for')),
   }
   const config = rollupConfigOf('op-mainnet')
-  const read = createOutputReader(engine, config, { withdrawalRootFromState: false })
+  const read = createOutputReader(engine, config, { fromState: false })
   const outcomes = await Promise.allSettled(Array.from({ length: 100 }, (_, number) => read(number)))
   expect(most).toBe(4)
   for (const outcome of outcomes) expect(outcome).toMatchObject({ reason: { code: 'output-block-missing' } })

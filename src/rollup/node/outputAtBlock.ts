@@ -14,30 +14,28 @@ import type { OutputAtBlock } from './api.ts'
 
 type OutputEngine = Pick<EngineClient, 'payloadByNumber' | 'proof'>
 
-export interface OutputOptions {
-  withdrawalRootFromState: boolean
-}
-
-export class OutputError extends DeviumError<'output-block-missing' | 'output-failed'> {
+class OutputError extends DeviumError<'output-block-missing' | 'output-failed'> {
   override readonly name = 'OutputError'
 }
 
 /** Maximum concurrent reads of outputs, so that blocks keep enough connections. */
 const MAX_READS = 4
 
-/** Reads outputs for clients, with a limit on concurrent reads. */
-export function createOutputReader(engine: OutputEngine, config: RollupConfig, options: OutputOptions) {
+/**
+ * Reads outputs of version 0 of canonical blocks (specs: proposals, "L2 Output Commitment Construction"), with a limit
+ * on concurrent reads. `fromState`: the storage root is always proven from the state.
+ */
+export function createOutputReader(engine: OutputEngine, config: RollupConfig, { fromState }: { fromState: boolean }) {
   const semaphore = createSemaphore(MAX_READS)
   return (number: number): Promise<Omit<OutputAtBlock, 'syncStatus'>> =>
-    semaphore.run(() => readOutputAtBlock(engine, config, number, options))
+    semaphore.run(() => readOutputAtBlock(engine, config, number, fromState))
 }
 
-/** Output version 0 of a canonical block (specs: proposals, "L2 Output Commitment Construction"). */
-export async function readOutputAtBlock(
+async function readOutputAtBlock(
   engine: OutputEngine,
   config: RollupConfig,
   number: number,
-  options: OutputOptions,
+  fromState: boolean,
 ): Promise<Omit<OutputAtBlock, 'syncStatus'>> {
   const envelope = await engine.payloadByNumber(number)
   if (envelope === undefined) {
@@ -49,7 +47,7 @@ export async function readOutputAtBlock(
   }
   const { payload } = envelope
   try {
-    const withdrawalStorageRoot = await readStorageRoot(engine, config, payload, options.withdrawalRootFromState)
+    const withdrawalStorageRoot = await readStorageRoot(engine, config, payload, fromState)
     const { stateRoot, blockHash } = payload
     const outputRoot = computeOutputRoot({ stateRoot, messagePasserStorageRoot: withdrawalStorageRoot, blockHash })
     return {

@@ -16,17 +16,17 @@ import type { OutputAtBlock, RollupNodeApi, SafeHeadAtL1Block } from './api.ts'
 import { readBlockDetails } from './blockDetails.ts'
 import { BlockPublisher } from './blockPublisher.ts'
 import { BlockTimesRecorder } from './blockTimes.ts'
-import { CatchUpWatch } from './catchUpWatch.ts'
+import { createCatchUpWatch } from './catchUpWatch.ts'
 import { DerivationLoop } from './derivationLoop.ts'
 import { DerivationRecorder } from './derivationRecorder.ts'
 import { type DerivationStatus, derivationStatus } from './derivationStatus.ts'
-import { EngineForks } from './engineForks.ts'
-import { EngineSyncWatch } from './engineSyncWatch.ts'
+import { createEngineForks } from './engineForks.ts'
+import { watchEngineSync } from './engineSyncWatch.ts'
 import { FinalityTracker } from './finality.ts'
 import { FollowLoop } from './followLoop.ts'
 import { forkOutlook } from './forkOutlook.ts'
 import { ForkWatch } from './forkWatch.ts'
-import { BatcherWatch } from './health/batcherWatch.ts'
+import { createBatcherWatch } from './health/batcherWatch.ts'
 import { HealthWatch } from './health/healthWatch.ts'
 import { createOutputReader } from './outputAtBlock.ts'
 import type { RollupNodeModules, RollupNodeOptions } from './rollupNodeModules.ts'
@@ -77,9 +77,7 @@ export function createRollupNode(
     config,
   )
   const blockTimes = new BlockTimesRecorder({ clock })
-  const readOutput = createOutputReader(engine, config, {
-    withdrawalRootFromState: options.withdrawalRootFromState ?? false,
-  })
+  const readOutput = createOutputReader(engine, config, { fromState: options.withdrawalRootFromState ?? false })
   const publisher = new BlockPublisher(
     {
       publish: async (envelope) => p2p?.publish(envelope),
@@ -91,22 +89,21 @@ export function createRollupNode(
   )
   const sequencing = createSequencing()
   const sdm = new SdmOptIn({ engine, clock, logger }, config, options.sequencing?.sdm ?? {})
-  const batcherWatch = insight.batcher === undefined ? undefined : new BatcherWatch({ batcher: insight.batcher, clock })
+  const batcherWatch = insight.batcher && createBatcherWatch({ batcher: insight.batcher, clock })
   const health = new HealthWatch(
     {
       head: () => (controller.ready ? controller.heads.unsafe : undefined),
       derivation: whySafeHead,
       sequencer: () => sequencing?.sequencer.status,
       gossip: p2p?.health?.bind(p2p),
-      batcher: () => batcherWatch?.last,
+      batcher: () => batcherWatch?.last(),
       clock,
       logger,
     },
     { blockTimeS: config.blockTime, name: options.name },
   )
   const follows = modules.follow !== undefined && sequencing === undefined
-  const engineForks =
-    insight.engineForkCheck === undefined ? undefined : new EngineForks({ check: insight.engineForkCheck, clock })
+  const engineForks = insight.engineForkCheck && createEngineForks({ check: insight.engineForkCheck, clock })
   metrics.watchHealth(() => health.states())
   metrics.watchSequencer(() => sequencing?.sequencer.active ?? false)
   let l1HeadAtMs: number | undefined
@@ -187,12 +184,12 @@ export function createRollupNode(
         derivation.run(loops),
         unsafeChain.run(loops),
         health.run(loops),
-        batcherWatch?.run(loops) ?? Promise.resolve(),
-        new CatchUpWatch({ status: whySafeHead, clock, logger }).run(loops),
-        new EngineSyncWatch({ isSyncing: () => controller.syncing, engine, clock, logger }).run(loops),
+        batcherWatch?.run(loops),
+        createCatchUpWatch({ status: whySafeHead, clock, logger }).run(loops),
+        watchEngineSync({ isSyncing: () => controller.syncing, engine, clock, logger }, loops),
         new ForkWatch({ clock, logger, engineForkCheck: insight.engineForkCheck }, config, { follows }).run(loops),
-        sequencing?.sequencer.run(loops) ?? Promise.resolve(),
-        sequencing === undefined ? Promise.resolve() : sdm.run(loops),
+        sequencing?.sequencer.run(loops),
+        sequencing && sdm.run(loops),
       ]
       try {
         await Promise.all(tasks)
@@ -345,13 +342,13 @@ export function createRollupNode(
       engineEndpoint: insight.engineEndpoint?.(),
       engineIsSyncing: controller.syncing,
       blobs: insight.awaitedBlobs?.(),
-      batcher: batcherWatch?.last,
+      batcher: batcherWatch?.last(),
       follows: modules.follow?.url,
       record: recorder.record(),
       forks: forkOutlook({
         ...{ config, follows },
         l2Time: heads?.unsafe.timestamp ?? unixSeconds(clock),
-        engine: (fork) => engineForks?.read(fork),
+        engine: engineForks,
       }),
       config,
     })

@@ -21,36 +21,23 @@ export interface WatchedBatcher {
 const POLL_INTERVAL_MS = 2_000
 
 /** Polls the batch submitter, so that reading the node's health need not wait for it. */
-export class BatcherWatch {
-  private readonly batcher: WatchedBatcher
-  private readonly clock: Clock
-  private news: BatcherReport | undefined
-
-  constructor(modules: { batcher: WatchedBatcher; clock: Clock }) {
-    this.batcher = modules.batcher
-    this.clock = modules.clock
-  }
-
-  /** Undefined before the first answer. */
-  get last(): BatcherReport | undefined {
-    return this.news
-  }
-
-  /** Runs until the signal aborts. */
-  async run(signal: AbortSignal): Promise<void> {
-    while (!signal.aborted) {
-      await this.poll()
-      await sleep(this.clock, POLL_INTERVAL_MS, signal).catch(() => undefined)
-    }
-  }
-
-  private async poll(): Promise<void> {
-    const { startCommand } = this.batcher
-    try {
-      const { ok, why, running } = await this.batcher.read()
-      this.news = { ok, text: why, isStopped: running === false, startCommand }
-    } catch (error) {
-      this.news = { ok: false, text: describeError(error), isStopped: false, startCommand }
-    }
+export function createBatcherWatch({ batcher, clock }: { batcher: WatchedBatcher; clock: Clock }) {
+  const { startCommand } = batcher
+  let last: BatcherReport | undefined
+  return {
+    /** Undefined before the first answer. */
+    last: () => last,
+    /** Runs until the signal aborts. */
+    async run(signal: AbortSignal): Promise<void> {
+      while (!signal.aborted) {
+        try {
+          const { ok, why, running } = await batcher.read()
+          last = { ok, text: why, isStopped: running === false, startCommand }
+        } catch (error) {
+          last = { ok: false, text: describeError(error), isStopped: false, startCommand }
+        }
+        await sleep(clock, POLL_INTERVAL_MS, signal).catch(() => undefined)
+      }
+    },
   }
 }

@@ -3,7 +3,7 @@ import { ManualClock } from '../../../lib/clock.ts'
 import { type LogFields, type Logger, silentLogger } from '../../../lib/logger.ts'
 import { DerivationRecorder } from '../derivationRecorder.ts'
 import { derivationStatus } from '../derivationStatus.ts'
-import { type BatcherReport, BatcherWatch } from './batcherWatch.ts'
+import { type BatcherReport, createBatcherWatch } from './batcherWatch.ts'
 import { HealthWatch } from './healthWatch.ts'
 
 const START_MS = 1_700_000_000_000
@@ -151,18 +151,18 @@ it('keeps the last status of the batch submitter, or that it does not answer', a
     () => Promise.reject(new Error('the batch submitter does not answer')),
   ]
   const batcher = { read: () => answers.shift()?.() ?? Promise.reject(new Error('no more')), startCommand: 'start it' }
-  const watch = new BatcherWatch({ batcher, clock })
-  expect(watch.last).toBeUndefined()
+  const watch = createBatcherWatch({ batcher, clock })
+  expect(watch.last()).toBeUndefined()
   const stop = new AbortController()
   const running = watch.run(stop.signal)
   await clock.advance(0)
   const startCommand = 'start it'
-  expect(watch.last).toEqual({ ok: false, text: 'it is stopped', isStopped: true, startCommand })
+  expect(watch.last()).toEqual({ ok: false, text: 'it is stopped', isStopped: true, startCommand })
   await clock.advance(2_000)
-  expect(watch.last).toEqual({ ok: true, text: 'all is well', isStopped: false, startCommand })
+  expect(watch.last()).toEqual({ ok: true, text: 'all is well', isStopped: false, startCommand })
   await clock.advance(2_000)
   const text = 'the batch submitter does not answer'
-  expect(watch.last).toEqual({ ok: false, text, isStopped: false, startCommand })
+  expect(watch.last()).toEqual({ ok: false, text, isStopped: false, startCommand })
   stop.abort()
   await running
 })
