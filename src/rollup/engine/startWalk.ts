@@ -21,13 +21,6 @@ const L2_WINDOW = 32
  * Reads blocks on the walk back from the unsafe head. While L1 or the engine is unreachable, reads wait until the
  * signal aborts.
  */
-export interface StartWalk {
-  canonicalL1Block(number: number): Promise<L1BlockRef | undefined>
-  /** Reads a block that was canonical; undefined if a reorg removed it. */
-  l1BlockByHash(id: BlockId): Promise<L1BlockRef | undefined>
-  l2Parent(block: L2BlockRef): Promise<L2BlockRef | undefined>
-}
-
 export function createStartWalk(
   modules: {
     engine: Pick<Engine, 'blockRefByHash' | 'blockRefByNumber'>
@@ -38,7 +31,7 @@ export function createStartWalk(
   /** Blocks below the finalized block are not prefetched. */
   { finalized }: { finalized: L2BlockRef },
   signal: AbortSignal | undefined,
-): StartWalk {
+) {
   const { engine, l1, clock, logger } = modules
   const l1Ahead = new ReadAhead((number) => l1.blockInfoByNumber(number), { window: L1_WINDOW, step: -1 })
   const l2Ahead = new ReadAhead((number) => engine.blockRefByNumber(number), { window: L2_WINDOW, step: -1 })
@@ -55,19 +48,20 @@ export function createStartWalk(
     })
 
   return {
-    canonicalL1Block: (number) =>
+    canonicalL1Block: (number: number) =>
       persistently('L1', async () => {
         const block = await l1Ahead.take(number, finalized.l1Origin.number)
         return block ?? l1.blockInfoByNumber(number)
       }),
 
-    l1BlockByHash: ({ number, hash }) =>
+    /** Reads a block that was canonical; undefined if a reorg removed it. */
+    l1BlockByHash: ({ number, hash }: BlockId) =>
       persistently('L1', async () => {
         const block = await l1Ahead.take(number, finalized.l1Origin.number)
         return block?.hash === hash ? block : l1.blockInfoByHash(hash)
       }),
 
-    l2Parent: ({ number, parentHash }) =>
+    l2Parent: ({ number, parentHash }: L2BlockRef) =>
       persistently("the engine's blocks", async () => {
         const block = await l2Ahead.take(number - 1, finalized.number)
         return block?.hash === parentHash ? block : engine.blockRefByHash(parentHash)

@@ -1,7 +1,7 @@
 import { DecodeError } from '../../lib/errors.ts'
 import { isObject } from '../../lib/jsonReader.ts'
-import { parseBlockId, parseForks } from '../protocol/config/rollupConfig.ts'
-import { JsonObjectReader, type RollupConfig, ZERO_ADDRESS, ZERO_HASH } from '../protocol/index.ts'
+import { parseAltDa, parseBlockId, parseForks, parseSystemConfig } from '../protocol/config/rollupConfig.ts'
+import { JsonObjectReader, type RollupConfig } from '../protocol/index.ts'
 
 /** L1 blocks. The registry omits this setting, because all its chains share it. */
 const REGISTRY_CHANNEL_TIMEOUT = 300
@@ -33,7 +33,6 @@ export function parseRegistryEntry(
 ): RegistryEntry {
   const chain = new JsonObjectReader(json, 'registry entry')
   const genesis = chain.object('genesis')
-  const system = genesis.object('system_config')
   const addresses = chain.optionalObject('addresses') ?? chain.object('Addresses')
   const l1 = l1ChainId ?? chain.optionalBigint('l1_chain_id') ?? SUPERCHAIN_L1[superchain ?? '']
   if (l1 === undefined) {
@@ -45,12 +44,7 @@ export function parseRegistryEntry(
       l1: parseBlockId(genesis.object('l1')),
       l2: parseBlockId(genesis.object('l2')),
       l2Time: genesis.integer('l2_time'),
-      systemConfig: {
-        batcherAddress: system.optionalHex('batcherAddr', 20) ?? system.hex('batcherAddress', 20),
-        overhead: system.optionalHex('overhead', 32) ?? ZERO_HASH,
-        scalar: system.hex('scalar', 32),
-        gasLimit: system.bigint('gasLimit'),
-      },
+      systemConfig: parseSystemConfig(genesis.object('system_config')),
     },
     blockTime: chain.integer('block_time'),
     maxSequencerDrift: chain.integer('max_sequencer_drift'),
@@ -74,17 +68,8 @@ export function parseRegistryEntry(
         fees.optionalInteger('eip1559_denominator_canyon') ?? fees.optionalInteger('eip1559DenominatorCanyon') ?? 0,
     }
   }
-  const altDa = chain.optionalObject('alt_da')
-  if (altDa !== undefined) {
-    const address = altDa.optionalHex('da_challenge_contract_address', 20) ?? ZERO_ADDRESS
-    config.altDa = {
-      daChallengeAddress: address,
-      daCommitmentType:
-        altDa.optionalString('da_commitment_type') === 'GenericCommitment' ? 'GenericCommitment' : 'KeccakCommitment',
-      daChallengeWindow: altDa.optionalInteger('da_challenge_window') ?? 0,
-      daResolveWindow: altDa.optionalInteger('da_resolve_window') ?? 0,
-    }
-  }
+  const altDa = parseAltDa(chain)
+  if (altDa !== undefined) config.altDa = altDa
   const availability = chain.optionalString('data_availability_type') ?? chain.optionalString('DataAvailabilityType')
   return {
     displayName: chain.optionalString('name') ?? chain.optionalString('Name'),

@@ -11,27 +11,19 @@ export type PublishedBlocks = readonly PayloadEnvelope[]
  */
 const MAX_BLOCKS = 128
 const MAX_BYTES = 32 * 1024 * 1024
-const sizes = new WeakMap<PayloadEnvelope, number>()
 
 /** Adds a block. Drops blocks that are not its ancestors, and the oldest blocks beyond the limits. */
 export function addPublished(blocks: PublishedBlocks, added: PayloadEnvelope): PublishedBlocks {
   const isChain = blocks.at(-1)?.payload.blockHash === added.payload.parentHash
   const kept = isChain ? [...blocks.slice(-(MAX_BLOCKS - 1)), added] : [added]
-  let bytes = sizeOf(added)
+  let bytes = transactionTotals(added.payload).bytes
   let first = kept.length - 1
   for (; first > 0; first--) {
     const before = kept[first - 1]
-    if (before !== undefined) bytes += sizeOf(before)
+    if (before !== undefined) bytes += transactionTotals(before.payload).bytes
     if (bytes > MAX_BYTES) break
   }
   return kept.slice(first)
-}
-
-/** Bytes of the block's transactions. Cached, because this runs between sealing and publishing. */
-function sizeOf(block: PayloadEnvelope): number {
-  const size = sizes.get(block) ?? transactionTotals(block.payload).bytes
-  sizes.set(block, size)
-  return size
 }
 
 export function childOf(blocks: PublishedBlocks, parentHash: Hex): PayloadEnvelope | undefined {

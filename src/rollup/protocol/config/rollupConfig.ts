@@ -168,7 +168,7 @@ export function parseBlockId(reader: JsonObjectReader): BlockId {
 }
 
 /** kona writes `batcherAddress`, op-node writes `batcherAddr`. */
-function parseSystemConfig(reader: JsonObjectReader): SystemConfig {
+export function parseSystemConfig(reader: JsonObjectReader): SystemConfig {
   const config: SystemConfig = {
     batcherAddress: reader.optionalHex('batcherAddress', 20) ?? reader.hex('batcherAddr', 20),
     overhead: reader.optionalHex('overhead', 32) ?? ZERO_HASH,
@@ -222,7 +222,7 @@ export function parseForks(
 }
 
 /** Reads the `alt_da` object, or the older flat fields (`use_plasma`, `da_…`). */
-function parseAltDa(top: JsonObjectReader): AltDaConfig | undefined {
+export function parseAltDa(top: JsonObjectReader): AltDaConfig | undefined {
   const nested = top.optionalObject('alt_da')
   if (nested !== undefined) {
     const maxInputSize = nested.optionalInteger('da_max_input_size')

@@ -1,5 +1,5 @@
 import { fromHex, type Hex } from '../../../lib/hex.ts'
-import { encodeRlp } from '../../../lib/rlp.ts'
+import { encodeRlp, type RlpInput } from '../../../lib/rlp.ts'
 import { isForkActive } from '../config/forks.ts'
 import { EMPTY_REQUESTS_HASH, EMPTY_UNCLES_HASH } from '../constants.ts'
 import { l1InfoOfTransactions } from '../l1/l1Info.ts'
@@ -49,7 +49,7 @@ export function payloadToHeader(envelope: PayloadEnvelope, opts: PayloadHeaderOp
     header.withdrawalsRoot = payload.withdrawalsRoot
     header.requestsHash = EMPTY_REQUESTS_HASH
   } else if (payload.withdrawals !== undefined) {
-    header.withdrawalsRoot = orderedTrieRoot(payload.withdrawals.map(encodeWithdrawal))
+    header.withdrawalsRoot = orderedTrieRoot(payload.withdrawals.map((each) => encodeRlp(withdrawalItem(each))))
   }
   if (payload.blobGasUsed !== undefined) header.blobGasUsed = payload.blobGasUsed
   if (payload.excessBlobGas !== undefined) header.excessBlobGas = payload.excessBlobGas
@@ -67,8 +67,8 @@ export function payloadBlockHash(envelope: PayloadEnvelope, opts: PayloadHeaderO
 }
 
 /** EIP-4895. */
-function encodeWithdrawal({ index, validatorIndex, address, amount }: Withdrawal): Uint8Array {
-  return encodeRlp([index, validatorIndex, fromHex(address, 20, 'withdrawal address'), amount])
+export function withdrawalItem({ index, validatorIndex, address, amount }: Withdrawal): RlpInput {
+  return [index, validatorIndex, fromHex(address, 20, 'withdrawal address'), amount]
 }
 
 /**

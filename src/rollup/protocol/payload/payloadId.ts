@@ -3,6 +3,7 @@ import { keccak256, sha256 } from '../../../lib/hash.ts'
 import { fromHex, type Hex, toHex } from '../../../lib/hex.ts'
 import { encodeRlp } from '../../../lib/rlp.ts'
 import type { PayloadAttributes } from '../types.ts'
+import { withdrawalItem } from './payload.ts'
 
 /**
  * op-geth's payload id (`miner/payload_building.go`): 8 bytes of a hash over everything that determines the block. The
@@ -15,14 +16,7 @@ export function payloadId(parentHash: Hex, attributes: PayloadAttributes, versio
     uint64(attributes.timestamp),
     fromHex(attributes.prevRandao, 32),
     fromHex(attributes.suggestedFeeRecipient, 20),
-    encodeRlp(
-      (attributes.withdrawals ?? []).map(({ index, validatorIndex, address, amount }) => [
-        index,
-        validatorIndex,
-        fromHex(address, 20),
-        amount,
-      ]),
-    ),
+    encodeRlp((attributes.withdrawals ?? []).map(withdrawalItem)),
   ]
   if (attributes.parentBeaconBlockRoot !== undefined) parts.push(fromHex(attributes.parentBeaconBlockRoot, 32))
   if (noTxPool || transactions.length > 0) {
