@@ -1,7 +1,6 @@
 import { applySystemConfigUpdates } from '../protocol/index.ts'
-import type { L1BlockRef, RollupConfig, SystemConfig } from '../protocol/types.ts'
+import type { L1BlockInfo, L1BlockRef, RollupConfig, SystemConfig } from '../protocol/types.ts'
 import { DerivationError } from './errors.ts'
-import { toL1Ref } from './refs.ts'
 import type { L1Source } from './types.ts'
 
 /** Lowest stage: holds the current L1 block and the SystemConfig at that block (specs: derivation, "L1 Traversal"). */
@@ -46,4 +45,8 @@ export class L1Traversal {
     this.current = toL1Ref(next)
     return true
   }
+}
+
+export function toL1Ref({ hash, number, parentHash, timestamp }: L1BlockInfo): L1BlockRef {
+  return { hash, number, parentHash, timestamp }
 }

@@ -2,7 +2,7 @@ import type { Hex } from '../../lib/hex.ts'
 import { channelTimeout } from '../protocol/index.ts'
 import type { L1BlockInfo, L1BlockRef, L2BlockRef, RollupConfig, SystemConfig } from '../protocol/types.ts'
 import { DerivationError } from './errors.ts'
-import { toL1Ref } from './refs.ts'
+import { toL1Ref } from './l1Traversal.ts'
 import type { L1Source, L2Source } from './types.ts'
 
 export interface ResetPoint {

@@ -76,12 +76,8 @@ export class DerivationLoop {
     return this.isPipelineReady ? this.modules.pipeline.origin : undefined
   }
 
-  onL1Head(): void {
-    this.wakeUp.wake()
-  }
-
-  /** Called when the engine's own sync has ended: the loop finds the heads, and derivation begins. */
-  onEngineSynced(): void {
+  /** Called when L1 has a new head, and when the engine's own sync has ended. */
+  wake(): void {
     this.wakeUp.wake()
   }
 

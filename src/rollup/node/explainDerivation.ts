@@ -1,3 +1,4 @@
+import type { EndpointState } from '../../jsonRpc/endpointWatch.ts'
 import { blockPhrase, countOf, listOf, sinceText, utcText } from '../../lib/phrases.ts'
 import { shortHash } from '../../lib/shortIds.ts'
 import type { ChannelSnapshot } from '../derive/index.ts'
@@ -41,12 +42,12 @@ export function explainDerivation(facts: DerivationFacts): Explanation {
 type Rule = (facts: DerivationFacts) => Explanation | undefined
 
 const l1Down: Rule = ({ l1Endpoint, l1Head, nowMs }) => {
-  const since = l1Endpoint?.silentSinceMs
-  if (l1Endpoint === undefined || since === undefined || nowMs - since < SILENT_MS) return undefined
+  const silence = silenceOf(l1Endpoint, nowMs)
+  if (silence === undefined) return undefined
   const known = l1Head === undefined ? 'No L1 block is known' : `The last known L1 block is ${l1Head.number}`
   return {
     state: 'l1-down',
-    text: `The safe head is waiting for L1: ${l1Endpoint.url} has answered no call for ${sinceText(nowMs - since)}. ${known}.`,
+    text: `The safe head is waiting for L1: ${silence}. ${known}.`,
   }
 }
 
@@ -77,12 +78,9 @@ const blobsMissing: Rule = ({ blobs, nowMs }) => {
 }
 
 const engineDown: Rule = ({ engineEndpoint, nowMs }) => {
-  const since = engineEndpoint?.silentSinceMs
-  if (engineEndpoint === undefined || since === undefined || nowMs - since < SILENT_MS) return undefined
-  return {
-    state: 'engine-down',
-    text: `The safe head is waiting for the execution client: ${engineEndpoint.url} has answered no call for ${sinceText(nowMs - since)}.`,
-  }
+  const silence = silenceOf(engineEndpoint, nowMs)
+  if (silence === undefined) return undefined
+  return { state: 'engine-down', text: `The safe head is waiting for the execution client: ${silence}.` }
 }
 
 const engineSyncing: Rule = ({ engineIsSyncing, record: { failure, startedAtMs }, unsafe, nowMs }) => {
@@ -263,6 +261,13 @@ const RULES: readonly Rule[] = [
   waitingForBatches,
 ]
 
+/** Undefined if the endpoint answers, or has been silent only for a moment. */
+function silenceOf(endpoint: EndpointState | undefined, nowMs: number): string | undefined {
+  const since = endpoint?.silentSinceMs
+  if (endpoint === undefined || since === undefined || nowMs - since < SILENT_MS) return undefined
+  return `${endpoint.url} has answered no call for ${sinceText(nowMs - since)}`
+}
+
 function isBehind(safe: { number: number } | undefined, unsafe: { number: number } | undefined): boolean {
   return safe !== undefined && unsafe !== undefined && safe.number < unsafe.number
 }
@@ -279,7 +284,7 @@ function progressPhrase(facts: DerivationFacts): string {
   const last =
     lastBatch === undefined
       ? `No batch has arrived since this node started ${sinceText(nowMs - startedAtMs)} ago.`
-      : `The last batch arrived ${sinceText(nowMs - lastBatch.atMs)} ago with L1 block ${lastBatch.l1Block}.`
+      : `${lastBatchPhrase(lastBatch, nowMs)}.`
   const confirming =
     confirmations === 0
       ? ''

@@ -52,9 +52,7 @@ export class FollowLoop {
   }
 
   /** Rounds are timed. */
-  onL1Head(): void {}
-
-  onEngineSynced(): void {}
+  wake(): void {}
 
   /** The source reports the finalized head. */
   async tryFinalize(): Promise<void> {}

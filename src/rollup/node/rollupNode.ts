@@ -283,7 +283,7 @@ export function createRollupNode(
       metrics.l1Ref('l1_head', ref)
       sequencing?.origins.onL1Head(ref)
       if (sequencing?.sequencer.active === true) readOriginAhead(ref)
-      derivation.onL1Head()
+      derivation.wake()
       notifyHeadListeners()
     })
     l1Heads.onSafe((ref) => {
@@ -304,7 +304,7 @@ export function createRollupNode(
     controller.subscribe((heads, movedBy) => {
       if (isSyncing && !controller.syncing) {
         isSyncing = false
-        derivation.onEngineSynced()
+        derivation.wake()
       }
       if (heads.safe.hash !== safe) {
         safe = heads.safe.hash

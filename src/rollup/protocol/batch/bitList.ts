@@ -1,5 +1,3 @@
-import { DecodeError } from '../../../lib/errors.ts'
-
 /** The bits of a span batch. Bit i is `(x >> i) & 1` of a big-endian integer x of ceil(n / 8) bytes. */
 export class BitListWriter {
   /** Least significant byte first. */
@@ -29,10 +27,7 @@ export class BitListWriter {
 export class BitList {
   private readonly bytes: Uint8Array
 
-  /** `bytes` must have ceil(count / 8) bytes. Throws DecodeError if a bit at or above `count` is set. */
-  constructor(bytes: Uint8Array, count: number) {
-    const spare = count & 7
-    if (spare !== 0 && (bytes[0] ?? 0) >>> spare !== 0) throw new DecodeError(`bit list: more than ${count} bits`)
+  constructor(bytes: Uint8Array) {
     this.bytes = bytes
   }
 

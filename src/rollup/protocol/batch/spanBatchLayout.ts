@@ -163,11 +163,9 @@ class SpanReader {
   bits(count: number, what: string): BitList {
     const { offset } = this
     const part = this.take((count + 7) >>> 3, what)
-    try {
-      return new BitList(part, count)
-    } catch {
-      throw this.fault(what, `more than ${count} bits`, offset)
-    }
+    const spare = count & 7
+    if (spare !== 0 && (part[0] ?? 0) >>> spare !== 0) throw this.fault(what, `more than ${count} bits`, offset)
+    return new BitList(part)
   }
 
   count(what: string): number {
@@ -181,15 +179,9 @@ class SpanReader {
   /** Little-endian base-128 integer. Not exact above 2^53, but callers reject such values. */
   uvarint(what: string): number {
     const first = this.bytes[this.offset] ?? 0xff
-    if (first < 0x80) {
-      this.offset++
-      return first
-    }
-    const start = this.offset
-    this.skipUvarint(what)
-    let value = 0
-    for (let i = this.offset - 1; i >= start; i--) value = value * 128 + ((this.bytes[i] ?? 0) & 0x7f)
-    return value
+    if (first >= 0x80) return Number(this.uvarint64(what))
+    this.offset++
+    return first
   }
 
   /** Like `uvarint`, but exact. */

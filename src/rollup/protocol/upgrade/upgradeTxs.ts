@@ -10,14 +10,15 @@ import {
 import type { DepositTx } from '../transaction/deposit.ts'
 import { upgradeSourceHash } from '../transaction/sourceHash.ts'
 import { type Fork, type RollupConfig, ZERO_ADDRESS } from '../types.ts'
-import { karstUpgradeDeposits } from './karstBundle.ts'
+import karstBundle from './karstBundle.generated.json' with { type: 'json' }
 import { LAGOON_UPGRADE_GAS, lagoonUpgradeDeposits } from './lagoonUpgrade.ts'
-import { BUNDLE_PINS } from './upgradeBundle.ts'
+import { BUNDLE_PINS, readUpgradeBundle } from './upgradeBundle.ts'
 import code from './upgradeCode.generated.json' with { type: 'json' }
 
 // The deposits of a fork's activation block (specs: {ecotone,fjord,isthmus,jovian,karst}/derivation, "Network upgrade
 // automation transactions"). upgradeCode.generated.json holds the init code that the specifications publish
-// (static/bytecode), and the init code of EIP-4788 and EIP-2935.
+// (static/bytecode), and the init code of EIP-4788 and EIP-2935. karstBundle.generated.json holds Karst's transactions as
+// in the activation block of a recorded chain.
 
 /** upgradeTo(address) */
 const UPGRADE_TO_SELECTOR = '0x3659cfe6'
@@ -121,7 +122,7 @@ const UPGRADES: Record<UpgradeFork, () => readonly DepositTx[]> = {
     ),
     oracleCall('Jovian: Gas Price Oracle Set Jovian', 90_000n, '0xb3d72079'),
   ],
-  karst: karstUpgradeDeposits,
+  karst: () => readUpgradeBundle({ transactions: karstBundle }, [BUNDLE_PINS.karst]).deposits,
 }
 
 function deployment(intent: string, from: Hex, gas: bigint, initCode: string): DepositTx {
