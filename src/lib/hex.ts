@@ -62,9 +62,13 @@ export function quantityToBigInt(value: unknown, what = 'quantity'): bigint {
 
 /** Parses a JSON-RPC quantity that must fit a JavaScript integer (block number, timestamp, index). */
 export function quantityToNumber(value: unknown, what = 'quantity'): number {
-  const big = quantityToBigInt(value, what)
-  if (big > BigInt(Number.MAX_SAFE_INTEGER)) throw new DecodeError(`${what}: ${value} is larger than 2^53-1`)
-  return Number(big)
+  return toSafeNumber(quantityToBigInt(value, what), what)
+}
+
+/** Throws DecodeError if a JavaScript number cannot represent the value and all lower ones exactly. */
+export function toSafeNumber(value: bigint, what: string): number {
+  if (value > BigInt(Number.MAX_SAFE_INTEGER)) throw new DecodeError(`${what}: ${value} is larger than 2^53-1`)
+  return Number(value)
 }
 
 /** Shows a JSON value in an error message. Lists and objects are named by their kind, because they may be long. */

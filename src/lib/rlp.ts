@@ -1,5 +1,6 @@
 import { bigIntToMinimalBytes, bytesToBigInt } from './bytes.ts'
 import { DecodeError } from './errors.ts'
+import { toSafeNumber } from './hex.ts'
 import { RlpCursor } from './rlpCursor.ts'
 
 /** Bytes, non-negative integers (minimal big-endian), or lists of these. */
@@ -191,7 +192,5 @@ export function rlpBigInt(item: RlpItem | undefined, what: string, maxBytes = 32
 
 /** The item as integer up to 2^53-1. */
 export function rlpNumber(item: RlpItem | undefined, what: string): number {
-  const value = rlpBigInt(item, what, 8)
-  if (value > BigInt(Number.MAX_SAFE_INTEGER)) throw new DecodeError(`${what}: ${value} is larger than 2^53-1`)
-  return Number(value)
+  return toSafeNumber(rlpBigInt(item, what, 8), what)
 }

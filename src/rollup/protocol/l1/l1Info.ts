@@ -1,6 +1,6 @@
 import { bigIntToBytes, bytesToBigInt, concatBytes } from '../../../lib/bytes.ts'
 import { DecodeError } from '../../../lib/errors.ts'
-import { fromHex, type Hex, toHex } from '../../../lib/hex.ts'
+import { fromHex, type Hex, toHex, toSafeNumber } from '../../../lib/hex.ts'
 import { isForkActivationBlock, isForkActive } from '../config/forks.ts'
 import { DEPOSITOR_ACCOUNT, L1_BLOCK_ADDRESS } from '../constants.ts'
 import { decodeOperatorFeeParams, decodeScalar } from '../fees/scalars.ts'
@@ -60,7 +60,6 @@ const FORMAT_OF_SELECTOR = new Map<Hex, L1InfoFormat>([
 const DEFAULT_DA_FOOTPRINT_GAS_SCALAR = 400
 const PRE_REGOLITH_GAS = 150_000_000n
 const REGOLITH_GAS = 1_000_000n
-const MAX_SAFE = BigInt(Number.MAX_SAFE_INTEGER)
 
 /** Parses the calldata of an L1-info deposit in any of its formats. Throws DecodeError. */
 export function parseL1Info(calldata: Uint8Array): L1Info {
@@ -162,11 +161,11 @@ function parseBedrock(data: Uint8Array): L1Info {
   const word = (index: number) => bytesToBigInt(data.subarray(4 + index * 32, 36 + index * 32))
   return {
     format: 'bedrock',
-    number: toNumber(word(0), 'number'),
-    timestamp: toNumber(word(1), 'timestamp'),
+    number: toSafeNumber(word(0), 'L1 info number'),
+    timestamp: toSafeNumber(word(1), 'L1 info timestamp'),
     baseFee: word(2),
     blockHash: toHex(data.subarray(100, 132)),
-    sequenceNumber: toNumber(word(4), 'sequence number'),
+    sequenceNumber: toSafeNumber(word(4), 'L1 info sequence number'),
     batcherAddress: addressAt(data, 164),
     blobBaseFee: 0n,
     baseFeeScalar: 0,
@@ -195,11 +194,11 @@ function parsePacked(data: Uint8Array, format: Exclude<L1InfoFormat, 'bedrock'>)
   const uint = (offset: number, size: number) => bytesToBigInt(data.subarray(offset, offset + size))
   const info: L1Info = {
     format,
-    number: toNumber(uint(28, 8), 'number'),
-    timestamp: toNumber(uint(20, 8), 'timestamp'),
+    number: toSafeNumber(uint(28, 8), 'L1 info number'),
+    timestamp: toSafeNumber(uint(20, 8), 'L1 info timestamp'),
     baseFee: uint(36, 32),
     blockHash: toHex(data.subarray(100, 132)),
-    sequenceNumber: toNumber(uint(12, 8), 'sequence number'),
+    sequenceNumber: toSafeNumber(uint(12, 8), 'L1 info sequence number'),
     batcherAddress: addressAt(data, 132),
     blobBaseFee: uint(68, 32),
     baseFeeScalar: Number(uint(4, 4)),
@@ -239,9 +238,4 @@ function addressAt(data: Uint8Array, offset: number): Hex {
     if (data[i] !== 0) throw new DecodeError('L1 info: batcher hash is not a padded address')
   }
   return toHex(data.subarray(offset + 12, offset + 32))
-}
-
-function toNumber(value: bigint, what: string): number {
-  if (value > MAX_SAFE) throw new DecodeError(`L1 info: ${what} ${value} is larger than 2^53-1`)
-  return Number(value)
 }

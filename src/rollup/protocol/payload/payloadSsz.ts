@@ -1,6 +1,6 @@
 import { concatBytes, EMPTY_BYTES, viewOf } from '../../../lib/bytes.ts'
 import { DecodeError, DeviumError } from '../../../lib/errors.ts'
-import { fromHex, type Hex, toHex } from '../../../lib/hex.ts'
+import { fromHex, type Hex, toHex, toSafeNumber } from '../../../lib/hex.ts'
 import type { ExecutionPayload, PayloadEnvelope, Withdrawal } from '../types.ts'
 
 /** Version of the gossip topic and of its container (specs: rollup-node-p2p, "blocksv1" to "blocksv4"). */
@@ -21,7 +21,6 @@ const WITHDRAWAL_BYTES = 44
 /** consensus specs: MAX_WITHDRAWALS_PER_PAYLOAD. */
 const MAX_WITHDRAWALS = 16
 const BEACON_ROOT_BYTES = 32
-const MAX_SAFE = BigInt(Number.MAX_SAFE_INTEGER)
 
 /**
  * Body of a gossip message: the SSZ container, since version 3 after the parent beacon block root. Throws DeviumError
@@ -205,10 +204,10 @@ export function decodePayloadSsz(
     receiptsRoot: hex(84, 116),
     logsBloom: hex(116, 372),
     prevRandao: hex(372, 404),
-    blockNumber: readNumber(view, 404, 'block number'),
+    blockNumber: toSafeNumber(view.getBigUint64(404, true), 'payload block number'),
     gasLimit: view.getBigUint64(412, true),
     gasUsed: view.getBigUint64(420, true),
-    timestamp: readNumber(view, 428, 'timestamp'),
+    timestamp: toSafeNumber(view.getBigUint64(428, true), 'payload timestamp'),
     extraData: hex(extraDataStart, transactionsStart),
     baseFeePerGas: readUint256(view, 440),
     blockHash: hex(472, 504),
@@ -315,12 +314,6 @@ function readUint256(view: DataView, offset: number): bigint {
   let value = 0n
   for (let i = 3; i >= 0; i--) value = (value << 64n) | view.getBigUint64(offset + i * 8, true)
   return value
-}
-
-function readNumber(view: DataView, offset: number, what: string): number {
-  const value = view.getBigUint64(offset, true)
-  if (value > MAX_SAFE) throw new DecodeError(`payload: ${what} ${value} is larger than 2^53-1`)
-  return Number(value)
 }
 
 function missingMember(name: string, version: PayloadVersion): DeviumError {

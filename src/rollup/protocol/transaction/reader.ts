@@ -1,7 +1,7 @@
 import { bytesToBigInt, concatBytes, EMPTY_BYTES } from '../../../lib/bytes.ts'
 import { DecodeError } from '../../../lib/errors.ts'
 import { keccak256 } from '../../../lib/hash.ts'
-import { type Hex, toHex } from '../../../lib/hex.ts'
+import { type Hex, toHex, toSafeNumber } from '../../../lib/hex.ts'
 import { decodeRlp, encodeRlp, type RlpItem, rlpBytes, rlpList, rlpListHeader } from '../../../lib/rlp.ts'
 import { RlpCursor } from '../../../lib/rlpCursor.ts'
 import { MAX_LOW_S, publicKeyToAddress, recoverPublicKey, SECP256K1_ORDER } from '../../../lib/secp256k1.ts'
@@ -67,10 +67,7 @@ export class TransactionReader {
   }
 
   get nonce(): number {
-    const nonce = this.bigint('nonce')
-    if (nonce > BigInt(Number.MAX_SAFE_INTEGER))
-      throw new DecodeError(`transaction nonce: ${nonce} is larger than 2^53-1`)
-    return Number(nonce)
+    return toSafeNumber(this.bigint('nonce'), 'transaction nonce')
   }
 
   get to(): Hex | null {
