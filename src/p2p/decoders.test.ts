@@ -13,7 +13,7 @@ import { ipOf, parsePeerAddress, parsePeerId } from './host/multiaddrs.ts'
 import { parsePrivateKeyHex } from './host/privateKey.ts'
 import { defaultRouters } from './nat/defaultRoute.ts'
 import { AccessLists } from './peers/accessLists.ts'
-import type { EntryStore } from './reputation/entryWriter.ts'
+import type { EntryStore } from './reputation/peerEntries.ts'
 import { openPeerHistories } from './reputation/peerHistory.ts'
 import { openScoreBook } from './reputation/scoreBook.ts'
 import { decodeRequest } from './sync/payloadByNumber.ts'
@@ -181,7 +181,7 @@ describe('stored records', () => {
         histories.record(PEER, { kind: 'connected', reason: 'inbound' })
         expect(histories.peers()).toContain(PEER)
         const book = await openScoreBook({ clock, logger: silentLogger }, datastore, { retainMs: 1_000 })
-        expect(book.entries().length).toBeLessThanOrEqual(values.length)
+        expect(book.all().length).toBeLessThanOrEqual(values.length)
       }),
       { numRuns: propertyRuns(300) },
     )
@@ -194,7 +194,6 @@ function stored(values: readonly Uint8Array[]): EntryStore {
     async *query({ prefix = '' }: { prefix?: string }) {
       for (const [index, value] of values.entries()) yield { key: new Key(`${prefix}peer${index}`), value }
     },
-    delete: async () => {},
     batch: () => ({ put: () => {}, delete: () => {}, commit: async () => {} }),
   }
 }

@@ -1,7 +1,7 @@
 import { z } from 'zod'
 import type { Clock } from '../../lib/clock.ts'
 import { type PeerEvent, peerEvent } from '../base/schemas.ts'
-import { createEntryWriter, type EntryStore, readEntry } from './entryWriter.ts'
+import { type EntryStore, openPeerEntries } from './peerEntries.ts'
 
 /** The part of an event that the reporter knows. */
 export type NewPeerEvent = Pick<PeerEvent, 'kind' | 'reason' | 'detail' | 'block' | 'topics'>
@@ -34,15 +34,14 @@ export async function openPeerHistories(
   datastore: EntryStore | undefined,
 ) {
   const { clock } = modules
-  const peers = datastore === undefined ? new Map<string, PeerEvent[]>() : await load(datastore, clock.now())
-  const writer = createEntryWriter({ datastore, entry: (peerId) => peers.get(peerId) }, { prefix: PREFIX })
+  const lastMs = (events: readonly PeerEvent[]): number => events.at(-1)?.lastMs ?? 0
+  const entries = await openPeerEntries<PeerEvent[]>(datastore, { prefix: PREFIX, schema: STORED, updatedAt: lastMs })
+  entries.prune(MAX_PEERS, (events) => clock.now() - lastMs(events) > KEEP_MS)
+  await entries.flush()
 
   const record = (peerId: string, event: NewPeerEvent): void => {
-    const events = peers.get(peerId) ?? []
-    // Move the peer to the end, so that the map's first entry is the next to evict.
-    peers.delete(peerId)
-    peers.set(peerId, events)
-    writer.changed(peerId)
+    const events = entries.get(peerId) ?? []
+    entries.set(peerId, events)
     const nowMs = clock.now()
     const score = round(modules.score(peerId))
     const detail = event.detail === undefined ? {} : { detail: event.detail.slice(0, MAX_DETAIL) }
@@ -55,19 +54,15 @@ export async function openPeerHistories(
       const topics = event.topics === undefined ? {} : { topics: union(known.topics ?? [], event.topics) }
       events.push({ ...known, ...event, ...detail, ...topics, count: known.count + 1, lastMs: nowMs, score })
     }
-    if (peers.size <= MAX_PEERS) return
-    const quietest = peers.keys().next()
-    if (quietest.done === true) return
-    peers.delete(quietest.value)
-    writer.changed(quietest.value)
+    if (events.length === 1) entries.prune(MAX_PEERS)
   }
 
   return {
     record,
     /** Oldest first. Events are immutable: a merge replaces the event. */
-    of: (peerId: string): Readonly<PeerEvent>[] => [...(peers.get(peerId) ?? [])],
-    peers: (): string[] => [...peers.keys()],
-    flush: writer.flush,
+    of: (peerId: string): Readonly<PeerEvent>[] => [...(entries.get(peerId) ?? [])],
+    peers: (): string[] => entries.all().map(([peerId]) => peerId),
+    flush: entries.flush,
   }
 }
 
@@ -86,20 +81,7 @@ function leastWorthKeeping(events: readonly PeerEvent[]): number {
   return offence === -1 ? 0 : offence
 }
 
-async function load(datastore: EntryStore, nowMs: number): Promise<Map<string, PeerEvent[]>> {
-  const found: [string, PeerEvent[]][] = []
-  for await (const { key, value } of datastore.query({ prefix: PREFIX })) {
-    // Entries with an unknown format are dropped; nothing depends on them.
-    const events = readEntry(STORED, value)
-    const last = events?.at(-1)
-    if (events === undefined || last === undefined || nowMs - last.lastMs > KEEP_MS) await datastore.delete(key)
-    else found.push([key.name(), events])
-  }
-  found.sort(([, a], [, b]) => (a.at(-1)?.lastMs ?? 0) - (b.at(-1)?.lastMs ?? 0))
-  return new Map(found.slice(-MAX_PEERS))
-}
-
-const STORED = z.array(peerEvent).max(MAX_EVENTS)
+const STORED = z.array(peerEvent).min(1).max(MAX_EVENTS)
 
 function union(a: readonly number[], b: readonly number[]): number[] {
   return [...new Set([...a, ...b])].sort((x, y) => x - y)

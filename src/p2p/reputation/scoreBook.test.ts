@@ -31,29 +31,29 @@ function recordAt(lastUpdate: number, changes: Partial<ScoreRecord> = {}): Score
 describe('openScoreBook', () => {
   it('survives a restart, and forgets scores after the retain time', async () => {
     const { clock, datastore, book } = await setUp(1_000_000)
-    book.put('a', recordAt(1_000))
+    book.set('a', recordAt(1_000))
     await clock.advance(600_000)
-    book.put('b', recordAt(1_600))
+    book.set('b', recordAt(1_600))
     await book.flush()
-    expect((await open(clock, datastore)).entries()).toEqual([
+    expect((await open(clock, datastore)).all()).toEqual([
       ['a', recordAt(1_000)],
       ['b', recordAt(1_600)],
     ])
     await clock.advance(600_001)
     const later = await open(clock, datastore)
-    expect(later.entries().map(([peer]) => peer)).toEqual(['b'])
+    expect(later.all().map(([peer]) => peer)).toEqual(['b'])
     await later.flush()
     expect(await datastore.has(new Key('/devium/peer-scores/a'))).toBe(false)
   })
 
   it('keeps only the latest peers, up to its limit', async () => {
     const { clock, datastore, book } = await setUp()
-    for (let n = 0; n < 1_200; n++) book.put(`peer${n}`, recordAt(0))
-    book.put('peer0', recordAt(0))
+    for (let n = 0; n < 1_200; n++) book.set(`peer${n}`, recordAt(0))
+    book.set('peer0', recordAt(0))
     expect(book.prune()).toHaveLength(200)
     await book.flush()
     const again = await open(clock, datastore)
-    expect(again.entries()).toHaveLength(1_000)
+    expect(again.all()).toHaveLength(1_000)
     expect(again.get('peer0')).toBeDefined()
     expect(again.get('peer200')).toBeUndefined()
   })
@@ -62,15 +62,15 @@ describe('openScoreBook', () => {
     const { clock, datastore, book } = await setUp(1_000_000)
     const { counters } = recordAt(0)
     const topics = Object.fromEntries('abcdefgh'.split('').map((name) => [name, COUNTS]))
-    book.put('a', recordAt(1_000, { counters: { ...counters, topics } }))
-    book.put('z', recordAt(999))
+    book.set('a', recordAt(1_000, { counters: { ...counters, topics } }))
+    book.set('z', recordAt(999))
     await book.flush()
-    expect((await open(clock, datastore)).entries().map(([peer]) => peer)).toEqual(['z', 'a'])
+    expect((await open(clock, datastore)).all().map(([peer]) => peer)).toEqual(['z', 'a'])
   })
 
   it('drops invalid entries with one warning, and keeps the others', async () => {
     const { clock, datastore, book } = await setUp()
-    book.put('good', recordAt(0))
+    book.set('good', recordAt(0))
     await book.flush()
     const good = recordAt(0)
     const endless = (record: object): string => JSON.stringify(record).replace('"much"', '1e999')
@@ -105,7 +105,7 @@ describe('openScoreBook', () => {
     await datastore.put(new Key('/devium/peer-scores/older'), Buffer.from(older))
     const { logger, lines } = recordedLog('warn', 'text')
     const again = await openScoreBook({ clock, logger }, datastore, { retainMs: RETAIN_MS })
-    expect(new Map(again.entries())).toEqual(new Map(['good', 'older'].map((peer) => [peer, good])))
+    expect(new Map(again.all())).toEqual(new Map(['good', 'older'].map((peer) => [peer, good])))
     expect(lines).toHaveLength(1)
     expect(lines[0]).toContain(`count=${damaged.length}`)
     await again.flush()
@@ -114,7 +114,7 @@ describe('openScoreBook', () => {
 
   it('a record written while the clock was ahead still expires', async () => {
     const { clock, datastore, book: ahead } = await setUp(9_000_000_000)
-    ahead.put('a', recordAt(9_000_000))
+    ahead.set('a', recordAt(9_000_000))
     await ahead.flush()
     await clock.advance(-8_000_000_000)
     expect((await open(clock, datastore)).get('a')?.lastUpdate).toBe(1_000_000)

@@ -4,7 +4,7 @@ import type { Logger } from '../../lib/logger.ts'
 import type { PeerScores } from '../base/api.ts'
 import { perTerm, RESPONSE_TERMS } from '../base/scoreTerms.ts'
 import type { SavedCounters } from '../gossip/gossipScore.ts'
-import { createEntryWriter, type EntryStore, readEntry } from './entryWriter.ts'
+import { type EntryStore, openPeerEntries } from './peerEntries.ts'
 
 /** A peer's stored score. The first two members are op-node's record (store/scorebook.go). */
 export interface ScoreRecord {
@@ -38,52 +38,21 @@ export async function openScoreBook(
   options: { retainMs: number },
 ) {
   const { clock, logger } = modules
-  /** Oldest update first. */
-  const records = new Map<string, ScoreRecord>()
-  const writer = createEntryWriter({ datastore, entry: (peerId) => records.get(peerId) }, { prefix: PREFIX })
+  const entries = await openPeerEntries(datastore, {
+    prefix: PREFIX,
+    // If the clock was set back, the record must still expire.
+    schema: RECORD.transform((record) => ({ ...record, lastUpdate: Math.min(record.lastUpdate, clock.now() / 1000) })),
+    updatedAt: ({ lastUpdate }) => lastUpdate,
+  })
+  const { damaged } = entries
+  if (damaged > 0) logger.warn('Dropped damaged peer scores from the peer store', { count: damaged })
   const isExpired = ({ lastUpdate }: ScoreRecord): boolean => clock.now() - lastUpdate * 1000 > options.retainMs
-
-  const remove = (peerId: string): void => {
-    if (records.delete(peerId)) writer.changed(peerId)
-  }
-  const prune = (): string[] => {
-    const removed: string[] = []
-    for (const [peerId, record] of records) {
-      if (records.size - removed.length <= MAX_PEERS && !isExpired(record)) break
-      removed.push(peerId)
-    }
-    for (const peerId of removed) remove(peerId)
-    return removed
-  }
-
-  if (datastore !== undefined) {
-    const found: [string, ScoreRecord][] = []
-    let damaged = 0
-    for await (const { key, value } of datastore.query({ prefix: PREFIX })) {
-      const record = readEntry(RECORD, value)
-      if (record === undefined) damaged += 1
-      // If the clock was set back, the record must still expire.
-      else found.push([key.name(), { ...record, lastUpdate: Math.min(record.lastUpdate, clock.now() / 1000) }])
-      if (record === undefined) writer.changed(key.name())
-    }
-    if (damaged > 0) logger.warn('Dropped damaged peer scores from the peer store', { count: damaged })
-    found.sort(([, a], [, b]) => a.lastUpdate - b.lastUpdate)
-    for (const [peerId, record] of found) records.set(peerId, record)
-    prune()
-  }
-
+  const prune = (): string[] => entries.prune(MAX_PEERS, isExpired)
+  prune()
   return {
-    get: (peerId: string): ScoreRecord | undefined => records.get(peerId),
-    put(peerId: string, record: ScoreRecord): void {
-      records.delete(peerId)
-      records.set(peerId, record)
-      writer.changed(peerId)
-    },
-    remove,
-    entries: (): [string, ScoreRecord][] => [...records],
-    /** Removes expired records, and above the limit the records with the oldest update. */
+    ...entries,
+    /** Removes expired records, and above the limit the records with the oldest update. Returns their peers. */
     prune,
-    flush: writer.flush,
   }
 }
 

@@ -30,7 +30,7 @@ export function createScoreKeeping(
     const counters = router.counters(peerId)
     const saved: SavedCounters = counters === undefined ? { topics: {}, behaviourPenalty: 0 } : savedCounters(counters)
     if (isBlank(peerScores, saved)) book.remove(peerId)
-    else book.put(peerId, { lastUpdate: Math.floor(clock.now() / 1000), peerScores, connected, counters: saved })
+    else book.set(peerId, { lastUpdate: Math.floor(clock.now() / 1000), peerScores, connected, counters: saved })
   }
   const saveAll = (): void => {
     const connected = new Set(modules.connected())
@@ -43,7 +43,7 @@ export function createScoreKeeping(
       if (record === undefined) write(peerId, false, scores.of(peerId))
       else if (!isDeepStrictEqual(record.peerScores.reqResp, reqResp)) {
         const lastUpdate = Math.floor(clock.now() / 1000)
-        book.put(peerId, { ...record, lastUpdate, peerScores: { ...record.peerScores, reqResp } })
+        book.set(peerId, { ...record, lastUpdate, peerScores: { ...record.peerScores, reqResp } })
       }
     }
     for (const peerId of book.prune()) appScores.forget(peerId)
@@ -54,7 +54,7 @@ export function createScoreKeeping(
      * Restores the counters of all recorded peers, decayed by the elapsed time. Call it once, before any peer connects.
      */
     restore(): void {
-      for (const [peerId, record] of book.entries()) {
+      for (const [peerId, record] of book.all()) {
         const { counters, reqResp } = aged(record, clock.now(), params)
         const leftMs = record.lastUpdate * 1000 + params.retainScore - clock.now()
         if (counters.behaviourPenalty > 0 || Object.keys(counters.topics).length > 0) {
