@@ -38,7 +38,7 @@ export function isTrouble(state: HealthState): boolean {
 }
 
 /** Source of the block that became the unsafe head. `posted`: by RPC; `request`: by number from a peer. */
-export const HEAD_SOURCES = ['gossip', 'request', 'posted', 'l1', 'sequencer'] as const
+const HEAD_SOURCES = ['gossip', 'request', 'posted', 'l1', 'sequencer'] as const
 export type HeadSource = (typeof HEAD_SOURCES)[number]
 
 const headMove = z.object({ number: z.number(), hash: z.string(), atMs: moment })

@@ -42,8 +42,7 @@ export interface SeenEndpoint {
   /** The address at which the other node sees us. */
   ip: string
   udpPort: number
-  /** The node that sent the PONG. */
-  nodeId: string
+  /** The address of the node that sent the PONG. */
   nodeIp: string
 }
 
@@ -162,7 +161,6 @@ export function createDiscv5(
     listener.onSeen({
       ip: formatIp(response.addr.ip.octets),
       udpPort: response.addr.port,
-      nodeId: from.nodeId,
       nodeIp: formatIp(multiaddrToSocketAddress(from.socketAddr).ip.octets),
     })
   })
@@ -231,7 +229,6 @@ function eventsOf(service: unknown): EventEmitter {
 
 /** Members of the library's session events. */
 interface Sender {
-  nodeId: string
   socketAddr: Parameters<ITransportService['send']>[0]
 }
 interface Response {

@@ -33,7 +33,7 @@ export interface GossipService {
   /** The factory for libp2p. */
   readonly create: (components: GossipSubComponents) => GossipSub
   /** Message → id for messages of this node. The library requests the id while it publishes. */
-  readonly ownIds: Map<Uint8Array, Uint8Array>
+  readonly ownIds: WeakMap<Uint8Array, Uint8Array>
   readonly entrance: Entrance
 }
 
@@ -42,7 +42,7 @@ export function gossipService(
   { topics, scoring }: { topics: Pick<ChainTopics, 'byVersion'>; scoring: GossipScoring },
   options: P2pOptions['gossip'],
 ): GossipService {
-  const ownIds = new Map<Uint8Array, Uint8Array>()
+  const ownIds = new WeakMap<Uint8Array, Uint8Array>()
   const names = [...topics.byVersion.values()]
   const entrance = createEntrance()
   // op-node's parameters. Messages have no author, sequence number or signature.
@@ -193,15 +193,11 @@ export function createGossipRouter(gossip: GossipSub, modules: GossipRouterModul
       const id = messageId(topic, data, { ok: true, data: bytes })
       history.onValid(idText(id), blockTimeS)
       ownIds.set(data, id)
-      try {
-        const { recipients } = await internals.publish(topic, data, {
-          floodPublish: options.floodPublish || forwarder.isSmall(topic),
-        })
-        events.emit('traced', 'PUBLISH_MESSAGE', 1)
-        return new Set(recipients.map((peer) => peer.toString())).size
-      } finally {
-        ownIds.delete(data)
-      }
+      const { recipients } = await internals.publish(topic, data, {
+        floodPublish: options.floodPublish || forwarder.isSmall(topic),
+      })
+      events.emit('traced', 'PUBLISH_MESSAGE', 1)
+      return new Set(recipients.map((peer) => peer.toString())).size
     },
     meshPeers: (version: PayloadVersion): string[] => [...(internals.mesh.get(topicOf(version)) ?? [])],
     subscribers: (version: PayloadVersion): string[] => subscribersOf(internals, topicOf(version)),

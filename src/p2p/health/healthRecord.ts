@@ -1,15 +1,14 @@
 import type { Clock } from '../../lib/clock.ts'
 import { LruMap } from '../../lib/lruMap.ts'
 import type { PayloadEnvelope } from '../../rollup/protocol/types.ts'
-import {
-  type GossipBlock,
-  HEAD_SOURCES,
-  type HeadEvent,
-  type HeadMove,
-  type HeadSource,
-  type HealthReport,
-  type RefusedBlock,
-  type StaticPeerHealth,
+import type {
+  GossipBlock,
+  HeadEvent,
+  HeadMove,
+  HeadSource,
+  HealthReport,
+  RefusedBlock,
+  StaticPeerHealth,
 } from '../base/healthReport.ts'
 import type { Verdict } from '../base/verdict.ts'
 import { CLOSED_EARLY, closedEarlyText, STABLE_MS } from '../peers/staticPeers.ts'
@@ -120,13 +119,17 @@ export function createHealthRecord(clock: Clock, staticIds: readonly string[]) {
     acceptedSince: (sinceMs: number): number => countSince(acceptedAtMs, sinceMs),
     refusedSince: (sinceMs: number): number => countSince(refusedAtMs, sinceMs),
     facts() {
-      const headMoves = { gossip: 0, request: 0, posted: 0, l1: 0, sequencer: 0 }
-      for (const source of HEAD_SOURCES) headMoves[source] = events.of(source)
+      const { accepted = 0, gossip = 0, request = 0, posted = 0, l1 = 0, sequencer = 0 } = events.totals()
       return {
         staticPeers: [...staticPeers.values()],
         lastBlock,
         lastRefused,
-        recent: { seconds: RECENT_MS / 1000, accepted: events.of('accepted'), refused: refused.totals(), headMoves },
+        recent: {
+          seconds: RECENT_MS / 1000,
+          accepted,
+          refused: refused.totals(),
+          headMoves: { gossip, request, posted, l1, sequencer },
+        },
         head,
         lastMoves: { ...lastMoves },
         l1Only: { ...l1Only },

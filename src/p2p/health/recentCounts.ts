@@ -35,9 +35,5 @@ export function createRecentCounts(clock: Clock, windowMs: number) {
       }
       return totals
     },
-    of(name: string): number {
-      dropOld()
-      return slots.reduce((sum, { counts }) => sum + (counts.get(name) ?? 0), 0)
-    },
   }
 }

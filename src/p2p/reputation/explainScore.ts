@@ -50,15 +50,7 @@ export function scoreParts(state: ScoreState, params: Params, scored: boolean): 
   const responses = perTerm(RESPONSE_TERMS, (name) => term(state.application[name], APP_WEIGHTS[name] * weight))
   const application = { score: sum(Object.values(responses)), ...responses }
 
-  const ipParts = state.ips.map(({ ip, peers }): IpScorePart => {
-    const exemptBy = params.IPColocationFactorWhitelist.rangeOf(ip) ?? null
-    const surplus = Math.max(0, peers.length - params.IPColocationFactorThreshold)
-    const value = surplus ** 2
-    const ipWeight = params.IPColocationFactorWeight
-    const score = exemptBy === null ? product(value, ipWeight) : 0
-    const threshold = params.IPColocationFactorThreshold
-    return { ip, peers, threshold, value, weight: ipWeight, score, exempt: exemptBy !== null, exemptBy }
-  })
+  const ipParts = state.ips.map(({ ip, peers }) => ipPart(ip, peers, params))
   const ipColocation = { score: sum(ipParts), parts: ipParts }
 
   const excess = Math.max(0, state.behaviourPenalty - params.behaviourPenaltyThreshold) ** 2
@@ -76,6 +68,14 @@ export function scoreParts(state: ScoreState, params: Params, scored: boolean): 
     ipColocation,
     behaviour,
   }
+}
+
+export function ipPart(ip: string, peers: string[], params: Params): IpScorePart {
+  const exemptBy = params.IPColocationFactorWhitelist.rangeOf(ip) ?? null
+  const { IPColocationFactorThreshold: threshold, IPColocationFactorWeight: weight } = params
+  const value = Math.max(0, peers.length - threshold) ** 2
+  const score = exemptBy === null ? product(value, weight) : 0
+  return { ip, peers, threshold, value, weight, score, exempt: exemptBy !== null, exemptBy }
 }
 
 function topicPart(topic: string, version: number, counters: TopicCounters, params: TopicScoreParams): TopicScorePart {

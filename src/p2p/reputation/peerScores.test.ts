@@ -1,8 +1,7 @@
 import { expect, it } from 'vitest'
 import { ZERO_SCORES } from '../base/api.ts'
 import type { PeerCounters } from '../gossip/adapter.ts'
-import { IpRangeSet } from '../gossip/scoreParams.ts'
-import { topicCounters } from '../testUtils/scoreKeeper.ts'
+import { scoreKeeper, topicCounters } from '../testUtils/scoreKeeper.ts'
 import { createAppScores } from './appScores.ts'
 import { createPeerScoreReader } from './peerScores.ts'
 
@@ -16,11 +15,8 @@ function scoresOf(counters: PeerCounters | undefined) {
     counters: () => counters,
     peersOnIp: (ip: string) => Array.from({ length: PEERS_ON_IP[ip] ?? 0 }, (_, n) => `peer${n}`),
   }
-  const IPColocationFactorWhitelist = new IpRangeSet(['127.0.0.0/8'])
-  return createPeerScoreReader(
-    { router, appScores },
-    { IPColocationFactorThreshold: 10, IPColocationFactorWhitelist },
-  ).of('peer')
+  const { scoring } = scoreKeeper({ ipColocationExempt: ['127.0.0.0/8'] })
+  return createPeerScoreReader({ router, appScores }, scoring.params).of('peer')
 }
 
 it("sums gossipsub's counters over topics, with the longest time in mesh and the squared IP surplus", () => {

@@ -3,23 +3,20 @@ import type { PeerCounters, TopicCounters } from '../gossip/adapter.ts'
 import type { GossipRouter } from '../gossip/router.ts'
 import type { GossipScoring } from '../gossip/scoreParams.ts'
 import type { AppScores } from './appScores.ts'
+import { ipPart } from './explainScore.ts'
 
 export type PeerScoreReader = ReturnType<typeof createPeerScoreReader>
 
 export function createPeerScoreReader(
   modules: { router: Pick<GossipRouter, 'score' | 'counters' | 'peersOnIp'>; appScores: AppScores },
-  params: Pick<GossipScoring['params'], 'IPColocationFactorThreshold' | 'IPColocationFactorWhitelist'>,
+  params: GossipScoring['params'],
 ) {
   const { router, appScores } = modules
   return {
     of(peerId: string): PeerScores {
       const counters = router.counters(peerId)
-      let ipColocation = 0
-      for (const ip of counters?.knownIPs ?? []) {
-        if (params.IPColocationFactorWhitelist.has(ip)) continue
-        const surplus = router.peersOnIp(ip).length - params.IPColocationFactorThreshold
-        if (surplus > 0) ipColocation += surplus * surplus
-      }
+      const ips = [...(counters?.knownIPs ?? [])].map((ip) => ipPart(ip, router.peersOnIp(ip), params))
+      const ipColocation = ips.reduce((sum, { exempt, value }) => (exempt ? sum : sum + value), 0)
       return {
         gossip: gossipScores(router.score(peerId), counters, ipColocation),
         reqResp: appScores.counters(peerId),
