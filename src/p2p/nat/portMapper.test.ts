@@ -1,8 +1,9 @@
 import { describe, expect, it, onTestFinished } from 'vitest'
 import { ManualClock } from '../../lib/clock.ts'
+import type { ExternalReach } from '../discovery/ownNode.ts'
 import { recordedLog } from '../testUtils/recordedLog.ts'
 import { type MappingRequest, type NatRouter, NatRouterError } from './natRouter.ts'
-import { createPortMapper, type ExternalAddress } from './portMapper.ts'
+import { createPortMapper } from './portMapper.ts'
 
 const MINUTE_MS = 60_000
 
@@ -44,7 +45,7 @@ function router() {
 function setUp() {
   const { state, findNatRouter } = router()
   const clock = new ManualClock(0)
-  const heard: (ExternalAddress | undefined)[] = []
+  const heard: (ExternalReach | undefined)[] = []
   const { logger, lines } = recordedLog()
   const mapper = createPortMapper({ findNatRouter, clock, logger, onChange: (address) => heard.push(address) })
   onTestFinished(mapper.stop)

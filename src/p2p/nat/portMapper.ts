@@ -3,14 +3,8 @@ import { describeError } from '../../lib/errors.ts'
 import { parseCidr, parseIp, subnetContains } from '../../lib/ipNet.ts'
 import type { Logger } from '../../lib/logger.ts'
 import { exponentialBackoff } from '../../lib/retry.ts'
+import type { ExternalReach } from '../discovery/ownNode.ts'
 import { type FindNatRouter, type MappedProtocol, type Mapping, type NatRouter, NatRouterError } from './natRouter.ts'
-
-/** Our address and ports outside the router. An unmapped port is undefined. */
-export interface ExternalAddress {
-  ip: string
-  tcpPort: number | undefined
-  udpPort: number | undefined
-}
 
 /** If the node crashes, its mappings expire after this time. */
 const LIFETIME_S = 1_200
@@ -36,14 +30,14 @@ export function createPortMapper(modules: {
   clock: Clock
   logger: Logger
   /** The external address is new or has changed; undefined: it was lost. */
-  onChange(address: ExternalAddress | undefined): void
+  onChange(address: ExternalReach | undefined): void
 }) {
   const { clock } = modules
   const logger = modules.logger.child({ module: 'nat' })
   const stopping = new AbortController()
   let ports: MappedPort[] = []
   let router: NatRouter | undefined
-  let announced: ExternalAddress | undefined
+  let announced: ExternalReach | undefined
   let expiresMs = 0
   let failures = 0
   let isInner = false
@@ -72,7 +66,7 @@ export function createPortMapper(modules: {
     schedule(failures === 0 ? Math.min(RENEW_MS, shortestMs) : retryAfterMs(failures))
   }
   /** Throws when no port could be mapped. */
-  const mapAll = async (on: NatRouter): Promise<ExternalAddress> => {
+  const mapAll = async (on: NatRouter): Promise<ExternalReach> => {
     const errors: unknown[] = []
     for (const port of ports) {
       const { protocol, internalPort } = port
@@ -97,7 +91,7 @@ export function createPortMapper(modules: {
       ports.find(({ protocol }) => protocol === wanted)?.mapping?.externalPort
     return { ip: await on.externalIp(limited()), tcpPort: externalPort('tcp'), udpPort: externalPort('udp') }
   }
-  const announce = (on: NatRouter, address: ExternalAddress): void => {
+  const announce = (on: NatRouter, address: ExternalReach): void => {
     if (announced?.ip === address.ip && announced.tcpPort === address.tcpPort && announced.udpPort === address.udpPort)
       return
     const fields = { gateway: on.name, ip: address.ip, tcp: address.tcpPort, udp: address.udpPort }

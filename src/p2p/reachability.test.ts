@@ -1,11 +1,11 @@
 import { describe, expect, it, onTestFinished } from 'vitest'
-import { until } from '../../lib/testUtils/until.ts'
-import { DEFAULT_DISCOVERY_OPTIONS, type P2pOptions } from '../base/options.ts'
-import { parseRecord } from '../discovery/discv5.ts'
-import { nodeInTest } from '../testUtils/inTest.ts'
-import type { TestNode } from '../testUtils/testNode.ts'
-import { startNatPmpRouter, startUpnpRouter, type TestRouter } from '../testUtils/testRouter.ts'
-import { createNatRouterSearch } from './findNatRouter.ts'
+import { until } from '../lib/testUtils/until.ts'
+import { DEFAULT_DISCOVERY_OPTIONS, type P2pOptions } from './base/options.ts'
+import { parseRecord } from './discovery/discv5.ts'
+import { createNatRouterSearch } from './nat/findNatRouter.ts'
+import { nodeInTest } from './testUtils/inTest.ts'
+import type { TestNode } from './testUtils/testNode.ts'
+import { startNatPmpRouter, startUpnpRouter, type TestRouter } from './testUtils/testRouter.ts'
 
 async function startBehind(router: TestRouter, options: Partial<P2pOptions> = {}): Promise<TestNode> {
   const started = await nodeInTest(
