@@ -10,7 +10,7 @@ import { describeFileError, isFileError } from '../src/lib/fileErrors.ts'
 import type { ChainParameters } from './chainParameters.ts'
 import { checkClients, clientSuffix, clientsOf, limitsOf, namesOf } from './clients/clients.ts'
 import { createCommands, wordsOf } from './commands/commands.ts'
-import { type ControlServer, startControlServer } from './commands/controlServer.ts'
+import { startControlServer } from './commands/controlServer.ts'
 import { takeCommands } from './commands/standardInput.ts'
 import { checkOptions, type TestnetOptions } from './flags.ts'
 import { forksAtGenesis, genesisFork, withActivations } from './forks.ts'
@@ -112,7 +112,7 @@ async function run(
   view.handle({ event: 'starting', dir: layout.dir, resumed, nodes, memoryBytes, forks: forkPlan(chain) })
   for (const message of [...warnings, ...scarcities, ...limits]) view.handle({ event: 'warning', message })
   let failure: unknown
-  let control: ControlServer | undefined
+  let control: Pick<HttpServerHandle, 'close'> | undefined
   let invitation: HttpServerHandle | undefined
   try {
     const first = { peerId: nodeDescriptions[0]?.peerId ?? '', transactions: links.entrancePort }

@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto'
 import { rmSync, writeFileSync } from 'node:fs'
 import { COMMAND_METHOD, COMMANDS_METHOD, TESTNET_COMMANDS } from '../../src/cli/operator/testnet/commandTable.ts'
-import { createRpcApp, serveApp } from '../../src/jsonRpc/httpServer.ts'
+import { createRpcApp, type HttpServerHandle, serveApp } from '../../src/jsonRpc/httpServer.ts'
 import { createRpcDispatcher, type RpcHandler } from '../../src/jsonRpc/server.ts'
 import { invalidParams, type JsonValue } from '../../src/jsonRpc/types.ts'
 import type { RunCommand } from './commands.ts'
@@ -10,12 +10,8 @@ import type { RunCommand } from './commands.ts'
 const COMMAND_TIMEOUT_MS = 300_000
 const MAX_BODY_BYTES = 16_384
 
-export interface ControlServer {
-  close(): Promise<void>
-}
-
 /** Accepts commands from other processes of this user, by JSON-RPC on loopback. `file` gets the URL and the required token. */
-export async function startControlServer(run: RunCommand, file: string): Promise<ControlServer> {
+export async function startControlServer(run: RunCommand, file: string): Promise<Pick<HttpServerHandle, 'close'>> {
   const token = randomBytes(32).toString('hex')
   const methods = new Map<string, RpcHandler>([
     [COMMAND_METHOD, (params) => run(readWords(params))],
