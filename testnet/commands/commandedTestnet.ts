@@ -25,7 +25,7 @@ export interface CommandedTestnet {
   load: Pick<TransactionLoad, 'start' | 'stop' | 'isRunning' | 'accepted' | 'refused'>
   /** Name of the sequencer. */
   readonly sequencer: string
-  clients: Pick<NodeClients, 'note'>
+  clients: Pick<NodeClients, 'note' | 'peersOf'>
   moveSequencer(name: string): Promise<void>
   /** Returns the name of the new node. */
   addNode(): Promise<string>
@@ -35,8 +35,6 @@ export interface CommandedTestnet {
   whileStopped(action: () => void | Promise<void>, options?: { forgetsData: boolean }): Promise<number>
   /** Writes the network as files for containers. Returns their directory. */
   export(): Promise<string>
-  /** Peer ids of a node's connections. Rejects if the node does not answer. */
-  peersOf(node: string): Promise<string[]>
   /** Makes node `from` dial node `to` at this port. */
   connect(from: string, to: string, port: number): Promise<void>
 }

@@ -50,7 +50,6 @@ async function commands({ ready = Promise.resolve() } = {}) {
     '127.0.0.1',
   )
   onTestFinished(() => links.close())
-  const peersOf = async () => []
   const blocks = { set: async () => [] }
   const connect = async (from: string, to: string) => void done.push(`${from} dials ${to}`)
   const l1Heads = async () => ({ head: 50, finalized: 42 })
@@ -72,7 +71,7 @@ async function commands({ ready = Promise.resolve() } = {}) {
       start: async (perSecond: number, kind: string) => void done.push(`load ${perSecond} ${kind}`),
     },
     sequencer: 'sequencer',
-    clients: { note: (text: string) => void notes.push(text) },
+    clients: { note: (text: string) => void notes.push(text), peersOf: async () => [] },
     moveSequencer: async (name: string) => void done.push(`move to ${name}`),
     addNode: async () => 'verifier1',
     removeNode: async (name: string) => void done.push(`remove ${name}`),
@@ -96,7 +95,7 @@ async function commands({ ready = Promise.resolve() } = {}) {
       },
     },
   }
-  const testnet = { da: 'blobs' as const, programs, endpoints, links, blocks, peersOf, connect, l1, l1Heads, ...nodes }
+  const testnet = { da: 'blobs' as const, programs, endpoints, links, blocks, connect, l1, l1Heads, ...nodes }
   const run = createCommands(testnet, (event) => events.push(event), ready)
   return { run: (line: string) => run(wordsOf(line)), done, notes, events, links }
 }

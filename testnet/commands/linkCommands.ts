@@ -82,7 +82,7 @@ async function connectedPairs(testnet: CommandedTestnet): Promise<Pair[]> {
   const nameOf = new Map(endpoints.nodes.map(({ name, peerId }) => [peerId, name]))
   const pairs = new Map<string, Pair>()
   for (const name of links.names()) {
-    for (const peer of await testnet.peersOf(name).catch(() => [])) {
+    for (const peer of await testnet.clients.peersOf(name).catch(() => [])) {
       const other = nameOf.get(peer)
       if (other === undefined || other === name) continue
       pairs.set(links.key(name, other), links.pair(name, other))
@@ -139,7 +139,7 @@ async function dialAgain(testnet: CommandedTestnet, pairs: readonly Pair[]): Pro
 async function untilParted(testnet: CommandedTestnet, node: string, other: string): Promise<void> {
   const { peerId } = nodeNamed(testnet, other)
   const deadline = performance.now() + CUT_TIMEOUT_MS
-  while ((await testnet.peersOf(node)).includes(peerId)) {
+  while ((await testnet.clients.peersOf(node)).includes(peerId)) {
     if (performance.now() > deadline) throw new DeviumError('link', `${node} does not lose ${other}`)
     await delay(POLL_MS)
   }

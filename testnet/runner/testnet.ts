@@ -222,10 +222,6 @@ export class Testnet {
     return this.l1Client.request(method, params)
   }
 
-  peersOf(node: string): Promise<string[]> {
-    return this.clients.peersOf(node)
-  }
-
   connect(from: string, to: string, port: number): Promise<void> {
     const peerId = this.endpoints.nodes.find(({ name }) => name === to)?.peerId
     return this.clients.connect(from, `/ip4/${reachableHost(this.setup.host)}/tcp/${port}/p2p/${peerId}`)
