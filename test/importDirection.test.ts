@@ -43,6 +43,7 @@ const ROOMS: Record<string, { imports: string[]; typesOf?: string[] }> = {
       'src/rollup/protocol',
       'src/p2p/base/healthReport.ts',
       'src/p2p/base/schemas.ts',
+      'src/p2p/base/scoreTerms.ts',
     ],
     typesOf: ['src/rollup/node', 'src/p2p'],
   },
