@@ -1,6 +1,5 @@
 import { z } from 'zod'
-import { perTerm } from '../../p2p/base/scoreTerms.ts'
-import { FORKS } from '../../rollup/protocol/types.ts'
+import { FORKS, type Fork } from '../../rollup/protocol/types.ts'
 import { address, blockId, hash, hexOf, l1Ref, l2Ref } from './blocks.ts'
 
 const heads = {
@@ -53,6 +52,11 @@ export const rollupConfig = z.object({
   protocol_versions_address: address.optional(),
 })
 
+const optionalTime = z.number().optional()
+const forkTimes = Object.fromEntries(FORKS.map((fork) => [`${fork}_time`, optionalTime])) as Record<
+  `${Fork}_time`,
+  typeof optionalTime
+>
 /** Text if the value exceeds JavaScript's numbers. */
 const integer = z.union([z.number(), z.string()])
 /** The result of optimism_rollupConfig. Unscheduled forks are omitted. */
@@ -71,10 +75,7 @@ export const optimismRollupConfig = z.object({
   ...parameters,
   l1_chain_id: integer,
   l2_chain_id: integer,
-  ...perTerm(
-    FORKS.map((fork) => ({ name: `${fork}_time` as const })),
-    () => z.number().optional(),
-  ),
+  ...forkTimes,
   pectra_blob_schedule_time: z.number().optional(),
   keep_karst_upgrade_gas: z.literal(true).optional(),
   protocol_versions_address: address,
