@@ -8,6 +8,7 @@ import { startWorkProcess, type WorkProcess } from '../workProcess/workProcess.t
 import { blobFault, CELLS_PER_BLOB, KZG_POINT_BYTES, type Kzg, KzgError } from './kzg.ts'
 import { cut, type KzgAnswer, type KzgOperation, type KzgTask } from './kzgTask.ts'
 
+const PROGRAM = programFile('kzgMain', import.meta.url)
 /** Maximum time between two answers while work is pending: cell proofs of six blobs take 1.5 s on one core. */
 const STUCK_MS = 30_000
 /** Time limit for loading the library. Loading takes 1.5 s, and many times longer on an overloaded machine. */
@@ -33,7 +34,7 @@ type Job = WorkJob<KzgTask, KzgAnswer>
 
 /** Computes KZG in a separate process, which starts with the first call. */
 export function createKzg({ clock, logger, signal }: KzgModules, options: KzgOptions = {}): Kzg {
-  const { startChild = startOwnChild, stuckMs = STUCK_MS } = options
+  const { startChild = (onAnswer) => startWorkProcess(PROGRAM, onAnswer), stuckMs = STUCK_MS } = options
   const waiting: Job[] = []
   const queue = { take: () => waiting.shift(), putBack: (job: Job) => void waiting.push(job) }
   const pool = new WorkPool<KzgTask, KzgAnswer, Job>(
@@ -111,9 +112,4 @@ function inputFault(blobs: readonly Uint8Array[], points: readonly (readonly Uin
     if (index >= 0) return `commitment or proof ${index}: ${list[index]?.length} bytes, expected ${KZG_POINT_BYTES}`
   }
   return undefined
-}
-
-function startOwnChild(onAnswer: (answer: KzgAnswer, bytes: Uint8Array) => void): WorkProcess<KzgTask> {
-  const file = programFile('kzgMain', import.meta.url)
-  return startWorkProcess(file, onAnswer)
 }

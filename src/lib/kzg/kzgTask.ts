@@ -47,28 +47,21 @@ export async function runKzgTask(
   const blobs = cut(bytes, 0, count, KZG_BLOB_BYTES)
   const commitments = cut(bytes, count * KZG_BLOB_BYTES, count, KZG_POINT_BYTES)
   const proofs = cut(bytes, count * (KZG_BLOB_BYTES + KZG_POINT_BYTES), count, KZG_POINT_BYTES)
+  const operations: Record<KzgOperation, () => Promise<boolean | readonly Uint8Array[]>> = {
+    commitments: () => each(blobs, (blob) => library.asyncBlobToKzgCommitment(blob)),
+    blobProofs: () =>
+      each(blobs, (blob, index) => library.asyncComputeBlobKzgProof(blob, commitments[index] ?? EMPTY_BYTES)),
+    verifyBlobProofs: () => holds(() => library.asyncVerifyBlobKzgProofBatch(blobs, commitments, proofs)),
+    verifyPointProof: () => holds(() => verifyPointProof(library, bytes)),
+    cellProofs: async () => {
+      const made = await each(blobs, (blob) => library.asyncComputeCellsAndKzgProofs(blob))
+      return made.flatMap((item) => item.proofs)
+    },
+  }
   try {
-    switch (operation) {
-      case 'commitments':
-        return answer({ id }, concatBytes(...(await each(blobs, (blob) => library.asyncBlobToKzgCommitment(blob)))))
-      case 'blobProofs': {
-        const made = await each(blobs, (blob, index) =>
-          library.asyncComputeBlobKzgProof(blob, commitments[index] ?? EMPTY_BYTES),
-        )
-        return answer({ id }, concatBytes(...made))
-      }
-      case 'verifyBlobProofs':
-        return answer({
-          id,
-          holds: await holds(() => library.asyncVerifyBlobKzgProofBatch(blobs, commitments, proofs)),
-        })
-      case 'verifyPointProof':
-        return answer({ id, holds: await holds(() => verifyPointProof(library, bytes)) })
-      case 'cellProofs': {
-        const made = await each(blobs, (blob) => library.asyncComputeCellsAndKzgProofs(blob))
-        return answer({ id }, concatBytes(...made.flatMap((item) => item.proofs)))
-      }
-    }
+    const made = await operations[operation]()
+    if (typeof made === 'boolean') answer({ id, holds: made })
+    else answer({ id }, concatBytes(...made))
   } catch (error) {
     answer({ id, fault: describeError(error).slice(0, 200) })
   }
