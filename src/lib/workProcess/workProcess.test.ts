@@ -27,7 +27,7 @@ it('a process that a signal ends during its start reports this after the program
       return () => {}
     },
   }
-  const child = startWorkProcess(ENDED_BY_SIGNAL, () => {}, { clock })
+  const child = startWorkProcess(ENDED_BY_SIGNAL, () => {}, clock)
   child.keepAlive(true)
   const reasons: string[] = []
   void child.ended.then((why) => reasons.push(why))

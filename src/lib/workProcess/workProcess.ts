@@ -29,15 +29,12 @@ export interface WorkProcess<Task> {
 
 /** Bytes to write in one turn of the event loop. A write continues as long as the reader keeps up, 3 ms for each MB. */
 const TURN_BYTES = 512 * 1024
-export interface WorkProcessOptions {
-  clock?: Pick<Clock, 'setTimeout'>
-}
 
 /** `file` is a program that calls `answerTasks`. */
 export function startWorkProcess<Task, Answer>(
   file: URL,
   onAnswer: (answer: Answer, bytes: Uint8Array) => void,
-  { clock = systemClock }: WorkProcessOptions = {},
+  clock: Pick<Clock, 'setTimeout'> = systemClock,
 ): WorkProcess<Task> {
   const { child, closed, ended } = startChildProgram(file, clock, { stdio: ['pipe', 'pipe', 'pipe'] })
   const ready = Promise.withResolvers<void>()
