@@ -53,29 +53,9 @@ export function bytesToText(bytes: Uint8Array, encoding: 'hex' | 'latin1'): stri
   return scratch.toString(encoding, 0, length)
 }
 
-/** The longest integer that a number holds exactly. */
-const NUMBER_BYTES = 6
-const NUMBER_BITS = 48n
-/** Up to this length, adding 6-byte parts is faster than parsing hex text. */
-const WORD_BYTES = 32
-
 /** Unsigned big-endian integer of any length; empty bytes are 0. */
 export function bytesToBigInt(bytes: Uint8Array): bigint {
-  const { length } = bytes
-  if (length > WORD_BYTES) return BigInt(`0x${bytesToText(bytes, 'hex')}`)
-  let end = length % NUMBER_BYTES
-  let value = BigInt(numberAt(bytes, 0, end))
-  for (; end < length; end += NUMBER_BYTES) {
-    const part = BigInt(numberAt(bytes, end, end + NUMBER_BYTES))
-    value = end === 0 ? part : (value << NUMBER_BITS) | part
-  }
-  return value
-}
-
-function numberAt(bytes: Uint8Array, start: number, end: number): number {
-  let value = 0
-  for (let index = start; index < end; index++) value = value * 256 + (bytes[index] ?? 0)
-  return value
+  return bytes.length === 0 ? 0n : BigInt(`0x${bytesToText(bytes, 'hex')}`)
 }
 
 /** Unsigned big-endian integer padded on the left to `length` bytes. Throws RangeError when it does not fit. */
