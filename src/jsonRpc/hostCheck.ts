@@ -8,9 +8,13 @@ import type { MiddlewareHandler } from 'hono'
 export function createHostCheck(allowed: readonly string[]): (header: string | undefined) => boolean {
   const names = new Set(allowed.map((name) => name.toLowerCase()))
   if (names.has('*')) return () => true
+  let lastAllowed: string | undefined
   return (header = '') => {
+    if (header === lastAllowed) return true
     const host = hostName(header)
-    return host === '' || isIP(host) !== 0 || names.has(host)
+    const isAllowed = host === '' || isIP(host) !== 0 || names.has(host)
+    if (isAllowed) lastAllowed = header
+    return isAllowed
   }
 }
 
