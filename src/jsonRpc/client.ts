@@ -128,66 +128,35 @@ export function createRpcClient(options: RpcClientOptions): RpcClient {
     }
   }
 
-  const prepare = ({ method, params }: RpcCall): PreparedCall => {
-    const id = nextId++
-    const paramsText = JSON.stringify(params)
-    const body = `{"jsonrpc":"2.0","id":${id},"method":${JSON.stringify(method)},"params":${paramsText}}`
-    const envelopeBytes = `{"jsonrpc":"2.0","id":${id},"result":}`.length
-    return { id, method, body, paramsText, envelopeBytes }
-  }
-  /** Sends the calls and notifies the observer. `read` returns the outcome of each call. */
-  const send = async <T extends readonly unknown[]>(
-    calls: readonly PreparedCall[],
-    what: string,
-    { body, read }: { body: string; read: (answer: unknown) => T },
+  const send = async (
+    calls: readonly RpcCall[],
+    asBatch: boolean,
     requestOptions: RequestOptions | undefined,
-  ): Promise<T> => {
-    const { observer } = options
-    const startMs = performance.now()
-    for (const { method, paramsText } of calls) observer?.onRequest(method, Buffer.byteLength(paramsText))
-    let results: T | undefined
+  ): Promise<(JsonValue | JsonRpcError)[]> => {
+    const open = openCalls(calls, () => nextId++, options.observer)
+    const [first] = calls
+    const what = asBatch ? `batch of ${calls.length} (${first?.method})` : `${first?.method}`
+    let results: (JsonValue | JsonRpcError)[] | undefined
     let resultBytes = 0
     try {
-      const { json, bytes } = await post(body, what, requestOptions)
-      results = read(json)
-      const emptyBytes = calls.reduce((sum, { envelopeBytes }) => sum + envelopeBytes, 0)
+      const { json, bytes } = await post(bodyOf(open, asBatch), what, requestOptions)
+      results = asBatch ? readBatch(json, open, what) : [unwrap(json, what)]
+      const emptyBytes = open.reduce((sum, { id }) => sum + `{"jsonrpc":"2.0","id":${id},"result":}`.length, 0)
       resultBytes = Math.max(0, Math.round((bytes - emptyBytes) / calls.length))
       return results
     } finally {
-      const seconds = (performance.now() - startMs) / 1000
-      for (const [index, { method }] of calls.entries()) {
-        const result = results?.[index]
-        const answer = result instanceof JsonRpcError ? { errorCode: result.rpcCode } : { resultBytes }
-        observer?.onEnd(method, seconds, results === undefined ? undefined : answer)
-      }
+      for (const [index, call] of open.entries()) call.end(results?.[index], resultBytes)
     }
   }
 
   return {
     url,
     async request(method, params, requestOptions) {
-      const call = prepare({ method, params })
-      const read = (answer: unknown) => [unwrap(answer, method)]
-      const [result] = await send([call], method, { body: call.body, read }, requestOptions)
+      const [result] = await send([{ method, params }], false, requestOptions)
       if (result instanceof JsonRpcError) throw result
       return result
     },
-    async batch(calls, requestOptions) {
-      if (calls.length === 0) return []
-      const prepared = calls.map(prepare)
-      const what = `batch of ${calls.length} (${calls[0]?.method})`
-      const body = `[${prepared.map((call) => call.body)}]`
-      const read = (answers: unknown) => {
-        if (!Array.isArray(answers)) {
-          const error = unwrap(answers, what)
-          if (error instanceof JsonRpcError) throw error
-          throw new RpcTransportError('rpc-transport', `${what}: answer is not a batch`)
-        }
-        const byId = new Map(answers.map((answer) => [answer?.id, answer]))
-        return prepared.map(({ id, method }) => unwrap(byId.get(id), method))
-      }
-      return send(prepared, what, { body, read }, requestOptions)
-    },
+    batch: async (calls, requestOptions) => (calls.length === 0 ? [] : send(calls, true, requestOptions)),
     close: async () => (await http)?.agent.destroy(),
   }
 }
@@ -197,13 +166,51 @@ interface HttpAnswer {
   bytes: number
 }
 
-interface PreparedCall {
+/** A call that waits for its answer. */
+export interface OpenCall {
   id: number
   method: string
-  body: string
-  paramsText: string
-  /** Bytes of an answer in addition to the result. */
-  envelopeBytes: number
+  /** The request. */
+  text: string
+  /** Notifies the observer. `result` is undefined if no answer arrived. */
+  end(result: JsonValue | JsonRpcError | undefined, resultBytes: number): void
+}
+
+export function openCalls(
+  calls: readonly RpcCall[],
+  nextId: () => number,
+  observer: RpcClientObserver | undefined,
+): OpenCall[] {
+  const startMs = performance.now()
+  return calls.map(({ method, params }) => {
+    const id = nextId()
+    const paramsText = JSON.stringify(params)
+    observer?.onRequest(method, Buffer.byteLength(paramsText))
+    return {
+      id,
+      method,
+      text: `{"jsonrpc":"2.0","id":${id},"method":${JSON.stringify(method)},"params":${paramsText}}`,
+      end(result, resultBytes) {
+        const answer = result instanceof JsonRpcError ? { errorCode: result.rpcCode } : { resultBytes }
+        observer?.onEnd(method, (performance.now() - startMs) / 1000, result === undefined ? undefined : answer)
+      },
+    }
+  })
+}
+
+export function bodyOf(calls: readonly OpenCall[], asBatch: boolean): string {
+  const body = calls.map(({ text }) => text).join()
+  return asBatch ? `[${body}]` : body
+}
+
+function readBatch(answers: unknown, calls: readonly OpenCall[], what: string): (JsonValue | JsonRpcError)[] {
+  if (!Array.isArray(answers)) {
+    const error = unwrap(answers, what)
+    if (error instanceof JsonRpcError) throw error
+    throw new RpcTransportError('rpc-transport', `${what}: answer is not a batch`)
+  }
+  const byId = new Map(answers.map((answer) => [answer?.id, answer]))
+  return calls.map(({ id, method }) => unwrap(byId.get(id), method))
 }
 
 /** The result or the error of an answer. */

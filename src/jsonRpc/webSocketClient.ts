@@ -1,6 +1,8 @@
 import { Agent, WebSocket } from 'undici'
 import { untilAborted } from '../lib/untilAborted.ts'
 import {
+  bodyOf,
+  openCalls,
   type RequestOptions,
   type RpcCall,
   type RpcClient,
@@ -126,17 +128,7 @@ export function createWebSocketRpcClient(options: WebSocketClientOptions): WebSo
     onAnswer?: (result: JsonValue | JsonRpcError, connection: Connection) => void,
   ): Promise<(JsonValue | JsonRpcError)[]> => {
     signal?.throwIfAborted()
-    const startMs = performance.now()
-    const prepared = calls.map(({ method, params }) => {
-      const id = nextId++
-      const paramsText = JSON.stringify(params)
-      observer?.onRequest(method, paramsText.length)
-      return {
-        id,
-        method,
-        text: `{"jsonrpc":"2.0","id":${id},"method":${JSON.stringify(method)},"params":${paramsText}}`,
-      }
-    })
+    const opened = openCalls(calls, () => nextId++, observer)
     const timeout = AbortSignal.timeout(limitMs)
     const over = signal === undefined ? timeout : AbortSignal.any([signal, timeout])
     let connection: Connection | undefined
@@ -145,29 +137,28 @@ export function createWebSocketRpcClient(options: WebSocketClientOptions): WebSo
       opening ??= connect()
       const at = await untilAborted(opening, over)
       connection = at
-      const answers = prepared.map(
-        ({ id, method }, index) =>
+      const answers = opened.map(
+        (call, index) =>
           new Promise<void>((resolve, reject) => {
-            at.pending.set(id, {
+            at.pending.set(call.id, {
               resolve(answer, bytes) {
-                const result = unwrap(answer, method)
+                const result = unwrap(answer, call.method)
                 results[index] = result
                 onAnswer?.(result, at)
-                const seen = result instanceof JsonRpcError ? { errorCode: result.rpcCode } : { resultBytes: bytes }
-                observer?.onEnd(method, (performance.now() - startMs) / 1000, seen)
+                call.end(result, bytes)
                 resolve()
               },
               reject,
             })
           }),
       )
-      at.socket.send(asBatch ? `[${prepared.map(({ text }) => text)}]` : (prepared[0]?.text ?? ''))
+      at.socket.send(bodyOf(opened, asBatch))
       await untilAborted(Promise.all(answers), over)
       return results.map((result) => result ?? null)
     } catch (error) {
-      for (const [index, { id, method }] of prepared.entries()) {
-        connection?.pending.delete(id)
-        if (results[index] === undefined) observer?.onEnd(method, (performance.now() - startMs) / 1000, undefined)
+      for (const [index, call] of opened.entries()) {
+        connection?.pending.delete(call.id)
+        if (results[index] === undefined) call.end(undefined, 0)
       }
       if (!timeout.aborted || error !== timeout.reason) throw error
       // A dead connection does not close by itself. The next call opens a new one.
