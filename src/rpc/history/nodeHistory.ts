@@ -1,5 +1,6 @@
 import { type Clock, sleep } from '../../lib/clock.ts'
 import type { Logger } from '../../lib/logger.ts'
+import { countOf } from '../../lib/phrases.ts'
 import { shortHash } from '../../lib/shortIds.ts'
 import type { P2pApi, PeerStanding } from '../../p2p/base/api.ts'
 import type { P2pNotification } from '../../p2p/base/notifications.ts'
@@ -144,8 +145,8 @@ export class NodeHistory {
 
   private checkHeads(): void {
     for (const { layer, depth, from, to } of this.reorgsOf(this.modules.node.syncStatus())) {
-      const blocks = depth === 1 ? '1 block' : `${depth} blocks`
-      this.note('reorg', `${layer} reorg: the head moved from block ${from} to ${to} and abandoned ${blocks}.`)
+      const abandoned = countOf(depth, 'block')
+      this.note('reorg', `${layer} reorg: the head moved from block ${from} to ${to} and abandoned ${abandoned}.`)
     }
   }
 
