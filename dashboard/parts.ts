@@ -58,25 +58,6 @@ export function numberCell(tag: 'th' | 'td', content: Child): HTMLElement {
   return el(tag, { class: 'number' }, content)
 }
 
-/** `about` is for screen readers. */
-export function textInput(about: string, placeholder = ''): HTMLInputElement {
-  const input = el('input', { type: 'text', 'aria-label': about })
-  input.placeholder = placeholder
-  input.autocomplete = 'off'
-  input.spellcheck = false
-  return input
-}
-
-/** Controls in one line, and the button that submits them. */
-export function lineForm(controls: readonly HTMLElement[], label: string, submit: () => void): HTMLElement {
-  const form = el('form', { class: 'one-line' }, ...controls, el('button', { type: 'submit', class: 'button' }, label))
-  form.addEventListener('submit', (event) => {
-    event.preventDefault()
-    submit()
-  })
-  return form
-}
-
 /** Shows the rows in the table that `makeTable` makes, or the text if there are none. */
 export function showRows(
   place: HTMLElement,

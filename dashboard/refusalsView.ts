@@ -4,7 +4,7 @@ import { copyButton } from './copyButton.ts'
 import { byId, el, replaceIfChanged, setText } from './dom.ts'
 import { duration, messageOf } from './format.ts'
 import { type Page, peerName } from './page.ts'
-import { button, lineForm, showRows, table, textInput } from './parts.ts'
+import { button, showRows, table } from './parts.ts'
 import { parseBlocks, type Refusal, refusalsOf, unblockMethod } from './refusals.ts'
 
 const CONNECT: PeerAction = {
@@ -96,11 +96,17 @@ function forms(page: Page): HTMLElement[] {
 }
 
 function form(label: string, placeholder: string, submit: (text: string) => Promise<void>): HTMLElement {
-  const input = textInput(`${label}: ${placeholder}`, placeholder)
-  return lineForm([input], label, () => {
+  const input = el('input', { type: 'text', 'aria-label': `${label}: ${placeholder}` })
+  input.placeholder = placeholder
+  input.autocomplete = 'off'
+  input.spellcheck = false
+  const made = el('form', { class: 'one-line' }, input, el('button', { type: 'submit', class: 'button' }, label))
+  made.addEventListener('submit', (event) => {
+    event.preventDefault()
     const text = input.value.trim()
     if (text !== '') void submit(text).then(() => (input.value = ''))
   })
+  return made
 }
 
 function exportBlocks({ blocks }: AccessRules, name: string): void {

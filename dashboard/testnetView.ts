@@ -3,7 +3,6 @@ import type { TestnetCommand, TestnetResult } from './answers.ts'
 import { byId, el, replaceIfChanged, setText } from './dom.ts'
 import { clockTime, messageOf } from './format.ts'
 import type { NodeState } from './nodeState.ts'
-import { lineForm, textInput } from './parts.ts'
 
 const MAX_SHOWN = 6
 /** Long, because some commands restart programs. */
@@ -26,7 +25,10 @@ function form(node: NodeState, commands: readonly TestnetCommand[]): HTMLElement
       return option
     }),
   )
-  const words = textInput('Arguments of the command')
+  const words = el('input', { type: 'text', 'aria-label': 'Arguments of the command' })
+  words.autocomplete = 'off'
+  words.spellcheck = false
+  const button = el('button', { type: 'submit', class: 'button' }, 'Run')
   const explain = (): void => {
     const chosen = commands.find(({ name }) => name === choice.value)
     setText(byId('testnet-about'), `${chosen?.description ?? ''}.`)
@@ -35,13 +37,14 @@ function form(node: NodeState, commands: readonly TestnetCommand[]): HTMLElement
     words.value = ''
   }
   choice.addEventListener('change', explain)
-  explain()
-  const made = lineForm([choice, words], 'Run', () => {
-    const button = made.querySelector('button')
-    button?.setAttribute('disabled', '')
+  const made = el('form', { class: 'one-line' }, choice, words, button)
+  made.addEventListener('submit', (event) => {
+    event.preventDefault()
+    button.disabled = true
     const given = [choice.value, ...words.value.trim().split(/\s+/)].filter((word) => word !== '')
-    void run(node, given).finally(() => button?.removeAttribute('disabled'))
+    void run(node, given).finally(() => (button.disabled = false))
   })
+  explain()
   return made
 }
 
