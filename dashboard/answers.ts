@@ -13,7 +13,6 @@ export type {
   PeerScoreReport,
   PeerStanding,
   ScoreCause,
-  ScoreTerm,
   ScoreThreshold,
 } from '../src/p2p/base/api.ts'
 export type { HealthReport, StaticPeerHealth } from '../src/p2p/base/healthReport.ts'

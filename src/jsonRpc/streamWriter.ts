@@ -8,7 +8,7 @@ const MAX_SENT_AT_ONCE = 16
 /** Maximum characters of a streamable answer that is collected before it is sent. */
 const MAX_WHOLE_LENGTH = 25_000_000
 
-export interface Stream {
+interface Stream {
   before: string
   /** Starts when a slot is free. */
   chunks: AsyncIterable<string>
@@ -16,15 +16,13 @@ export interface Stream {
 }
 
 /**
- * Writes long answers, a limited number at a time. Returns the whole answer, or the rest that `sendPart` did not get.
+ * Writes long answers, a limited number at a time. The writer returns the whole answer, or the rest that `sendPart` did
+ * not get. It rejects with the signal's reason, or with JsonRpcError if a collected answer is too long.
  */
-export type StreamWriter = (stream: Stream, signal: AbortSignal, sendPart: SendPart | undefined) => Promise<BodyChunks>
-
-/** The writer rejects with the signal's reason, or with JsonRpcError if a collected answer is too long. */
-export function createStreamWriter(): StreamWriter {
+export function createStreamWriter() {
   const sent = createSemaphore(MAX_SENT_AT_ONCE)
   const collected = createSemaphore(1)
-  return (stream, signal, sendPart) =>
+  return (stream: Stream, signal: AbortSignal, sendPart: SendPart | undefined): Promise<BodyChunks> =>
     (sendPart === undefined ? collected : sent).run(() => {
       // Earlier calls have ended by now: all calls have the same time limit.
       signal.throwIfAborted()
