@@ -11,6 +11,6 @@ export function errorWith(code: string, ...named: (string | number | bigint)[]):
 
 function patternOf(data: string | number | bigint): string {
   const text = String(data).replace(/[.*+?^${}()|[\]\\]/g, String.raw`\$&`)
-  // 7 is not named by "17" or "70".
-  return typeof data === 'string' ? text : String.raw`(?<!\d)${text}(?!\d)`
+  // 1 is not named by "L1" or "10".
+  return typeof data === 'string' ? text : String.raw`\b${text}\b`
 }
