@@ -10,7 +10,7 @@ import { checkStart, MAX_INIT_CODE_BYTES, MAX_TX_GAS, type StartGas, settleGas, 
 import type { MessageResult } from '../evm/message.ts'
 import { type Environment, finishTransaction, runMessage } from '../evm/runMessage.ts'
 import type { DepositTransaction, Log, SignedTransaction } from '../primitives/block.ts'
-import { effectiveTip } from '../tx/effectiveTip.ts'
+import { checkedTip } from '../tx/effectiveTip.ts'
 import { postExecInvalid } from './postExecRules.ts'
 
 /** L1 and operator fees under the parameters of a block (specs: fjord/exec-engine, isthmus/exec-engine). */
@@ -53,7 +53,7 @@ export async function executeSigned(
   const { world, block } = env
   const { baseFee, rules } = block
   checkSender(env, tx)
-  const tip = checkFees(tx, baseFee)
+  const tip = checkedTip(tx, tx.from, baseFee, invalid)
   const gasPrice = baseFee + tip
   const l1Fee = fees.l1DataFee(tx.raw)
   const operatorFeeLimit = fees.operatorFee(tx.gasLimit)
@@ -156,22 +156,6 @@ function checkSender({ world }: Environment, tx: SignedTransaction): void {
   if (tx.nonce >= MAX_NONCE) throw invalid(`nonce has max value: address ${tx.from}, nonce: ${tx.nonce}`)
   const code = world.code(tx.from)
   if (code.length > 0 && !isDelegation(code)) throw invalid(`sender not an eoa: address ${tx.from}`)
-}
-
-/** Returns the tip per gas. */
-function checkFees(tx: SignedTransaction, baseFee: bigint): bigint {
-  const { from, maxFeePerGas, maxPriorityFeePerGas } = tx
-  if (maxFeePerGas < maxPriorityFeePerGas) {
-    throw invalid(
-      `max priority fee per gas higher than max fee per gas: address ${from}, maxPriorityFeePerGas: ${maxPriorityFeePerGas}, maxFeePerGas: ${maxFeePerGas}`,
-    )
-  }
-  if (maxFeePerGas < baseFee) {
-    throw invalid(
-      `max fee per gas less than block base fee: address ${from}, maxFeePerGas: ${maxFeePerGas}, baseFee: ${baseFee}`,
-    )
-  }
-  return effectiveTip(tx, baseFee)
 }
 
 function checkFunds({ world }: Environment, tx: SignedTransaction, cost: bigint): void {

@@ -153,7 +153,7 @@ export class ChainView implements ChainLabels {
 
   /**
    * Runs blocks of calls on top of a block, each on the state of the one before. Throws ChainError for an unknown block,
-   * and `execution-failed` with details.problem (`CallProblem`, `SimulationProblem`).
+   * and `execution-failed` with details.problem (`CallProblem`).
    */
   async simulateBlocks(
     request: SimulationRequest,

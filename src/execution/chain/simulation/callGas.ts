@@ -5,10 +5,10 @@ import { ChainError } from '../../errors.ts'
 import { checkStart, type StartGas } from '../../evm/intrinsicGas.ts'
 import type { MessageResult } from '../../evm/message.ts'
 import { type Environment, runMessage } from '../../evm/runMessage.ts'
-import { effectiveTip } from '../../tx/effectiveTip.ts'
+import { checkedTip } from '../../tx/effectiveTip.ts'
 import type { CallRequest } from './types.ts'
 
-/** Why a call cannot start: `details.problem` of the ChainError `execution-failed`. */
+/** Why a call cannot start, or blocks cannot be simulated: `details.problem` of the ChainError `execution-failed`. */
 export type CallProblem =
   | 'nonce-too-high'
   | 'nonce-too-low'
@@ -19,6 +19,11 @@ export type CallProblem =
   | 'floor-gas'
   /** An EIP-7702 transaction that creates a contract, or has no authorizations. */
   | 'set-code'
+  /** Of eth_simulateV1. */
+  | 'block-number'
+  | 'block-timestamp'
+  | 'too-many-blocks'
+  | 'block-gas-limit'
 
 /** Wei per gas. */
 export interface GasPrices {
@@ -34,20 +39,10 @@ export interface GasPrices {
 export function gasPrices(request: CallRequest, baseFee: bigint, { isFree = true } = {}): GasPrices {
   const { gasPrice, maxFeePerGas = gasPrice ?? 0n, maxPriorityFeePerGas = gasPrice ?? 0n } = request
   if (isFree && maxFeePerGas === 0n && maxPriorityFeePerGas === 0n) return { effective: 0n, cap: 0n }
-  const offered = `address ${checksumAddress(request.from ?? ZERO_ADDRESS)}`
-  if (maxPriorityFeePerGas > maxFeePerGas) {
-    throw callFailed(
-      'fees',
-      `max priority fee per gas higher than max fee per gas: ${offered}, maxPriorityFeePerGas: ${maxPriorityFeePerGas}, maxFeePerGas: ${maxFeePerGas}`,
-    )
-  }
-  if (maxFeePerGas < baseFee) {
-    throw callFailed(
-      'fees',
-      `max fee per gas less than block base fee: ${offered}, maxFeePerGas: ${maxFeePerGas}, baseFee: ${baseFee}`,
-    )
-  }
-  return { effective: baseFee + effectiveTip({ maxFeePerGas, maxPriorityFeePerGas }, baseFee), cap: maxFeePerGas }
+  const sender = checksumAddress(request.from ?? ZERO_ADDRESS)
+  const refusal = (message: string) => callFailed('fees', message)
+  const tip = checkedTip({ maxFeePerGas, maxPriorityFeePerGas }, sender, baseFee, refusal)
+  return { effective: baseFee + tip, cap: maxFeePerGas }
 }
 
 /**

@@ -22,7 +22,7 @@ import { type ExecutionReceipt, logsBloom } from '../../tx/receiptCodec.ts'
 import { toBlock } from '../blockReader.ts'
 import { callFailed, checkCall, gasPrices, runCall } from './callGas.ts'
 import type { SimulationModules } from './simulation.ts'
-import { type PlannedBlock, planBlocks, simulationFailed } from './simulationPlan.ts'
+import { type PlannedBlock, planBlocks } from './simulationPlan.ts'
 import { applyOverrides, overriddenPrecompiles } from './stateOverrides.ts'
 import type { CallRequest, SimulatedBlock, SimulatedCall, SimulationRequest } from './types.ts'
 
@@ -140,7 +140,7 @@ async function simulateTransaction(
   const remaining = block.gasLimit - executed.gasUsed
   const wanted = request.gas ?? remaining
   if (wanted > remaining) {
-    throw simulationFailed('block-gas-limit', `block gas limit reached: remaining: ${remaining}, required: ${wanted}`)
+    throw callFailed('block-gas-limit', `block gas limit reached: remaining: ${remaining}, required: ${wanted}`)
   }
   const { gasPool } = simulation
   const isCapped = gasPool !== undefined && gasPool < wanted

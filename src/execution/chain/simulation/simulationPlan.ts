@@ -1,9 +1,6 @@
-import { ChainError } from '../../errors.ts'
 import type { BlockHeader } from '../../primitives/block.ts'
+import { callFailed } from './callGas.ts'
 import type { SimulationBlock } from './types.ts'
-
-/** Why blocks cannot be simulated: `details.problem` of the ChainError `execution-failed`. */
-export type SimulationProblem = 'block-number' | 'block-timestamp' | 'too-many-blocks' | 'block-gas-limit'
 
 /** geth: maxSimulateBlocks, between the base and the last block. */
 export const MAX_SIMULATED_BLOCKS = 256
@@ -29,19 +26,14 @@ export function planBlocks(blocks: readonly SimulationBlock[], base: BlockHeader
   }
   for (const block of blocks) {
     const wanted = block.block.number ?? number + 1
-    if (wanted <= number)
-      throw simulationFailed('block-number', `block numbers must be in order: ${wanted} <= ${number}`)
-    if (wanted - base.number > MAX_SIMULATED_BLOCKS) throw simulationFailed('too-many-blocks', 'too many blocks')
+    if (wanted <= number) throw callFailed('block-number', `block numbers must be in order: ${wanted} <= ${number}`)
+    if (wanted - base.number > MAX_SIMULATED_BLOCKS) throw callFailed('too-many-blocks', 'too many blocks')
     while (number + 1 < wanted) add({ block: {}, overrides: {}, calls: [] }, timestamp + TIMESTAMP_STEP)
     const time = block.block.timestamp ?? timestamp + TIMESTAMP_STEP
     if (time <= timestamp) {
-      throw simulationFailed('block-timestamp', `block timestamps must be in order: ${time} <= ${timestamp}`)
+      throw callFailed('block-timestamp', `block timestamps must be in order: ${time} <= ${timestamp}`)
     }
     add(block, time)
   }
   return planned
-}
-
-export function simulationFailed(problem: SimulationProblem, message: string): ChainError {
-  return new ChainError('execution-failed', message, { details: { problem } })
 }

@@ -27,21 +27,12 @@ const PAIRS_PER_STEP = 2
 const POINTS_PER_STEP = 8
 
 /** An mcl instance with this curve, and its reserved memory. */
-class Bls12381 {
-  readonly mcl: Mcl
-  readonly g1: CurveGroup
-  readonly g2: CurveGroup
-  readonly pairing: Pairing
-  readonly scalars: number
-
-  constructor(mcl: Mcl) {
-    this.mcl = mcl
-    this.g1 = new CurveGroup(mcl, 'G1', POINTS_PER_STEP)
-    this.g2 = new CurveGroup(mcl, 'G2', POINTS_PER_STEP)
-    this.pairing = new Pairing(this.g1, this.g2)
-    this.scalars = mcl.reserve(POINTS_PER_STEP * SIZES.scalar)
-  }
-}
+export const bls12381 = new Lazy(async () => {
+  const mcl = await Mcl.load('bls12-381')
+  const g1 = new CurveGroup(mcl, 'G1', POINTS_PER_STEP)
+  const g2 = new CurveGroup(mcl, 'G2', POINTS_PER_STEP)
+  return { mcl, g1, g2, pairing: new Pairing(g1, g2), scalars: mcl.reserve(POINTS_PER_STEP * SIZES.scalar) }
+})
 
 /** Writes a point of the curve, of any order, into the group's memory. False if it is invalid. */
 function put(group: CurveGroup, index: number, input: Uint8Array, offset: number): boolean {
@@ -58,8 +49,6 @@ function readElements(input: Uint8Array, offset: number, count: number): Uint8Ar
   }
   return elements
 }
-
-export const bls12381 = new Lazy(async () => new Bls12381(await Mcl.load('bls12-381')))
 
 /** Sum of two points of the curve, of any order. */
 function addition(name: 'g1' | 'g2', pointBytes: number, gas: bigint): Precompile {

@@ -16,48 +16,38 @@ const PAIR_BYTES = 192
 const PAIRS_PER_STEP = 2
 
 /** An mcl instance with this curve, and its reserved memory. */
-class Bn254 {
-  readonly mcl: Mcl
-  readonly g1: CurveGroup
-  readonly g2: CurveGroup
-  readonly pairing: Pairing
-  readonly scalar: number
+const curve = new Lazy(async () => {
+  const mcl = await Mcl.load('bn254')
+  const g1 = new CurveGroup(mcl, 'G1', PAIRS_PER_STEP)
+  const g2 = new CurveGroup(mcl, 'G2', PAIRS_PER_STEP)
+  return { mcl, g1, g2, pairing: new Pairing(g1, g2), scalar: mcl.reserve(SIZES.scalar) }
+})
 
-  constructor(mcl: Mcl) {
-    this.mcl = mcl
-    this.g1 = new CurveGroup(mcl, 'G1', PAIRS_PER_STEP)
-    this.g2 = new CurveGroup(mcl, 'G2', PAIRS_PER_STEP)
-    this.pairing = new Pairing(this.g1, this.g2)
-    this.scalar = mcl.reserve(SIZES.scalar)
-  }
+/** x ‖ y. All points of the curve are in G1. */
+function putG1(index: number, input: Uint8Array, offset: number): boolean {
+  return curve.value.g1.put(index, words(input, offset, [0, 1]))
+}
 
-  /** x ‖ y. All points of the curve are in G1. */
-  putG1(index: number, input: Uint8Array, offset: number): boolean {
-    return this.g1.put(index, words(input, offset, [0, 1]))
-  }
-
-  /** The imaginary part comes before the real part (EIP-197). Also checks the order. */
-  putG2(index: number, input: Uint8Array, offset: number): boolean {
-    return this.g2.put(index, words(input, offset, [1, 0, 3, 2])) && this.g2.isInGroup(index)
-  }
+/** The imaginary part comes before the real part (EIP-197). Also checks the order. */
+function putG2(index: number, input: Uint8Array, offset: number): boolean {
+  const { g2 } = curve.value
+  return g2.put(index, words(input, offset, [1, 0, 3, 2])) && g2.isInGroup(index)
 }
 
 function words(input: Uint8Array, offset: number, order: readonly number[]): Uint8Array[] {
   return order.map((at) => input.subarray(offset + at * WORD_BYTES, offset + (at + 1) * WORD_BYTES))
 }
 
-const curve = new Lazy(async () => new Bn254(await Mcl.load('bn254')))
-
 /** EIP-196: the sum of two points. */
 export const bn254Add: Precompile = {
   gas: () => ADD_GAS,
   load: curve.load,
   run: oneStep((data) => {
-    const bn254 = curve.value
+    const { g1 } = curve.value
     const input = padded(data, 2 * POINT_BYTES)
-    if (!bn254.putG1(0, input, 0) || !bn254.putG1(1, input, POINT_BYTES)) return undefined
-    bn254.g1.addTwo()
-    return bn254.g1.take(WORD_BYTES)
+    if (!putG1(0, input, 0) || !putG1(1, input, POINT_BYTES)) return undefined
+    g1.addTwo()
+    return g1.take(WORD_BYTES)
   }),
 }
 
@@ -68,7 +58,7 @@ export const bn254Mul: Precompile = {
   run: oneStep((data) => {
     const { mcl, g1, scalar } = curve.value
     const input = padded(data, POINT_BYTES + WORD_BYTES)
-    if (!g1.put(0, words(input, 0, [0, 1]))) return undefined
+    if (!putG1(0, input, 0)) return undefined
     mcl.putScalarModulo(scalar, input.subarray(POINT_BYTES, POINT_BYTES + WORD_BYTES))
     mcl.raw.mclBnG1_mul(g1.result, g1.points, scalar)
     return g1.take(WORD_BYTES)
@@ -88,10 +78,10 @@ export function bn254Pairing(maxInputBytes: number): Precompile {
 function* pairing(input: Uint8Array): PrecompileRun {
   if (input.length % PAIR_BYTES !== 0) return undefined
   if (input.length === 0) return flagWord(true)
-  const bn254 = curve.value
-  const isOne = yield* bn254.pairing.isProductOne(input.length / PAIR_BYTES, PAIRS_PER_STEP, (index, pair) => {
+  const { pairing: pairs } = curve.value
+  const isOne = yield* pairs.isProductOne(input.length / PAIR_BYTES, PAIRS_PER_STEP, (index, pair) => {
     const at = pair * PAIR_BYTES
-    return bn254.putG1(index, input, at) && bn254.putG2(index, input, at + POINT_BYTES)
+    return putG1(index, input, at) && putG2(index, input, at + POINT_BYTES)
   })
   return isOne === undefined ? undefined : flagWord(isOne)
 }

@@ -3,7 +3,7 @@ import { normalizeHex, toHex, toQuantity } from '../../../lib/hex.ts'
 import { asObject } from '../../../lib/jsonReader.ts'
 import type { ReadableChain } from '../../chain/chainView.ts'
 import type { CallProblem } from '../../chain/simulation/callGas.ts'
-import { MAX_SIMULATED_BLOCKS, type SimulationProblem } from '../../chain/simulation/simulationPlan.ts'
+import { MAX_SIMULATED_BLOCKS } from '../../chain/simulation/simulationPlan.ts'
 import type { SimulatedBlock, SimulatedCall, SimulationBlock } from '../../chain/simulation/types.ts'
 import { hasCode } from '../../errors.ts'
 import { REVERTED } from '../../evm/interpreter/failures.ts'
@@ -36,7 +36,7 @@ const CODES = {
   fees: RPC_INVALID_PARAMS,
   'floor-gas': RPC_INTERNAL_ERROR,
   'set-code': RPC_INTERNAL_ERROR,
-} satisfies Record<CallProblem | SimulationProblem, number>
+} satisfies Record<CallProblem, number>
 const CODE_OF = new Map<unknown, number>(Object.entries(CODES))
 
 interface RequestedBlock extends Omit<SimulationBlock, 'calls'> {
