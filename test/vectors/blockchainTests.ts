@@ -164,6 +164,7 @@ class TestChain {
         nodesToWrite: () => [],
         add: (header, { writes }) => this.tree.add(header, header.parentHash, writes, 0),
       },
+      head: () => this.genesis,
       evm: { config, ancestry },
       worldAt: ({ hash, stateRoot }) => new BurningWorld(this.database.at(this.tree.at(hash) ?? NO_STATE), stateRoot),
       ensureState: async () => true,

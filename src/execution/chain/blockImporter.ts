@@ -26,6 +26,7 @@ const KEPT_INVALID = 512
 
 export interface BlockImporterModules {
   blocks: Pick<BlockStore, 'header' | 'write'>
+  head: () => Pick<BlockHeader, 'number'>
   evm: EvmModules
   /** A fresh state after the block. */
   worldAt: (header: BlockHeader) => WorldState
@@ -42,6 +43,8 @@ export class BlockImporter {
   private readonly built = new LruMap<Hex, { block: Block; result: ExecutionResult }>(KEPT_BUILDS)
   /** Hashes of rejected blocks and their descendants, with the last valid ancestor. */
   private readonly invalid = new LruMap<Hex, Hex>(KEPT_INVALID)
+  /** The highest imported block. A block above it and above the head counts as new without a read of the database. */
+  private highest = 0
 
   constructor(modules: BlockImporterModules) {
     this.modules = modules
@@ -60,9 +63,10 @@ export class BlockImporter {
 
   /** See Chain.importPayload. Calls must not overlap. */
   async importPayload(envelope: PayloadEnvelope): Promise<PayloadStatus> {
-    const { blocks, ensureState, pruner, logger } = this.modules
+    const { blocks, head, ensureState, pruner, logger } = this.modules
     const { payload } = envelope
-    const known = blocks.header(payload.blockHash)
+    const isNew = payload.blockNumber > Math.max(this.highest, head().number)
+    const known = isNew ? undefined : blocks.header(payload.blockHash)
     // An earlier process may have left the block without its state.
     if (known !== undefined && (await ensureState(known))) return { status: 'VALID', latestValidHash: known.hash }
     const isBuiltHere = this.built.peek(payload.blockHash) !== undefined
@@ -89,6 +93,7 @@ export class BlockImporter {
       const { codes } = result.changes
       await blocks.write(block, result.receipts, { codes, nodes: pruner.nodesToWrite(result.changes) })
       pruner.add(block.header, result.changes)
+      this.highest = Math.max(this.highest, block.header.number)
     } catch (error) {
       if (!hasCode(error, 'invalid-block', 'invalid-transaction')) throw error
       logger.warn('Rejected an invalid block', { number: payload.blockNumber, hash: payload.blockHash, err: error })

@@ -116,6 +116,7 @@ class OpChain extends ChainView {
     whenAborted(signal, () => closing.abort(signal?.reason))
     this.importer = new BlockImporter({
       blocks,
+      head: () => this.head(),
       evm,
       worldAt: (header) => this.worldAt(header),
       pruner,
