@@ -1,5 +1,5 @@
-/** The style of a part of a line. `good`, `notable` and `bad` are colours, which NO_COLOR turns off. */
-export type Style = 'bold' | 'dim' | 'inverse' | 'good' | 'notable' | 'bad'
+/** The style of a part of a line. `good`, `notable`, `bad` and `grey` are colours, which NO_COLOR turns off. */
+export type Style = 'bold' | 'dim' | 'inverse' | 'good' | 'notable' | 'bad' | 'grey'
 
 /** A part of a line, without control characters: remote texts must have passed `plainText`. */
 export type Span = string | { readonly text: string; readonly style: Style }
@@ -7,8 +7,8 @@ export type Span = string | { readonly text: string; readonly style: Style }
 export type Line = string | readonly Span[]
 
 // ECMA-48, "select graphic rendition".
-const CODES: Readonly<Record<Style, number>> = { bold: 1, dim: 2, inverse: 7, good: 32, notable: 33, bad: 31 }
-const COLOURS: ReadonlySet<Style> = new Set(['good', 'notable', 'bad'])
+const CODES: Readonly<Record<Style, number>> = { bold: 1, dim: 2, inverse: 7, good: 32, notable: 33, bad: 31, grey: 90 }
+const COLOURS: ReadonlySet<Style> = new Set(['good', 'notable', 'bad', 'grey'])
 
 function spansOf(line: Line): readonly Span[] {
   return typeof line === 'string' ? [line] : line

@@ -5,12 +5,12 @@ import { parseDurationMs } from '../../../../lib/duration.ts'
 import { describeError, UsageError } from '../../../../lib/errors.ts'
 import { parsePrivateKeyHex } from '../../../../p2p/index.ts'
 import { findNetwork, ownNetworksFolder } from '../../../../rollup/networks/index.ts'
-import { wantsColours } from '../../../shared/terminal/fullScreen.ts'
+import { printLines } from '../../../shared/terminal/printLines.ts'
 import { type NodeOptions, nodeCommand, withNode } from '../../nodeCommand.ts'
 import { printJson } from '../../printJson.ts'
 import { addressOfPeer } from './addressOfPeer.ts'
 import type { CheckOptions } from './checkPeer.ts'
-import { formatStep, formatVerdict } from './checkView.ts'
+import { reportLines, stepLines } from './checkView.ts'
 import { readOwnNode } from './readOwnNode.ts'
 
 interface CheckFlags extends NodeOptions {
@@ -39,7 +39,6 @@ export const addCheck = (parent: Command): Command =>
     .option('--json', 'Print the steps as JSON')
     .action(async (address: string, flags: CheckFlags) => {
       const options = await readFlags(address, flags)
-      const isColoured = wantsColours(process.stdout)
       // The reader of a pipe may close it early, as `head` does.
       process.stdout.on('error', () => process.exit(1))
       const { checkPeer } = await import('./checkPeer.ts')
@@ -52,12 +51,12 @@ export const addCheck = (parent: Command): Command =>
             clock: systemClock,
             resolver: systemResolver,
             ownNode: () => readOwnNode(node),
-            ...(flags.json ? {} : { onStep: (step) => console.log(formatStep(step, isColoured)) }),
+            ...(flags.json ? {} : { onStep: (step) => printLines(stepLines(step)) }),
           },
           { ...options, ...(known === undefined ? {} : { target: known }) },
         )
         if (flags.json) printJson(report)
-        else console.log(`\n${formatVerdict(report, isColoured)}`)
+        else printLines(['', ...reportLines(report)])
         process.exitCode = report.ok ? 0 : 1
       })
     })

@@ -1,10 +1,9 @@
 import { plainText, wrapText } from '../../../shared/table.ts'
-import type { CheckOutcome, CheckReport, CheckStep } from './steps.ts'
-import { formatMs } from './steps.ts'
+import type { Line, Span, Style } from '../../../shared/terminal/styledLine.ts'
+import { type CheckOutcome, type CheckReport, type CheckStep, formatMs } from './steps.ts'
 
 const SIGNS: Readonly<Record<CheckOutcome, string>> = { ok: '✓', failed: '✗', warning: '!', skipped: '–' }
-/** ANSI colours: green, red, yellow, grey. */
-const COLOURS: Readonly<Record<CheckOutcome, number>> = { ok: 32, failed: 31, warning: 33, skipped: 90 }
+const STYLES: Readonly<Record<CheckOutcome, Style>> = { ok: 'good', failed: 'bad', warning: 'notable', skipped: 'grey' }
 
 const WIDTH = 80
 /** The longest name is `connection`. */
@@ -13,37 +12,26 @@ const INDENT = 2 + NAME_WIDTH + 2
 /** If less space than this remains in the line, the duration gets its own line. */
 const TIME_GAP = 2
 
-/** Formats one step: sign, name, result and duration, and the hint below. */
-export function formatStep(step: CheckStep, isColoured: boolean): string {
-  const sign = paint(SIGNS[step.outcome], COLOURS[step.outcome], isColoured)
-  const lines = wrap(step.text, WIDTH - INDENT)
-  const last = lines.at(-1) ?? ''
-  const time = step.tookMs === undefined ? '' : formatMs(step.tookMs)
-  if (time !== '' && INDENT + last.length + TIME_GAP + time.length <= WIDTH) {
-    const gap = ' '.repeat(WIDTH - INDENT - last.length - time.length)
-    lines[lines.length - 1] = last + gap + paint(time, COLOURS.skipped, isColoured)
-  } else if (time !== '') lines.push(paint(time.padStart(WIDTH - INDENT), COLOURS.skipped, isColoured))
-  const hint = step.hint === undefined ? [] : wrap(step.hint, WIDTH - INDENT - 2)
-  return [
-    ...lines.map((line, index) => (index === 0 ? `${sign} ${step.step.padEnd(NAME_WIDTH)}  ${line}` : indent(line))),
-    ...hint.map((line, index) => indent(`${index === 0 ? '→' : ' '} ${line}`)),
-  ].join('\n')
+/** One step: sign, name, result and duration, and the hint below. */
+export function stepLines({ step, outcome, text, tookMs, hint }: CheckStep): Line[] {
+  const texts = wrap(text, WIDTH - INDENT)
+  const start: Span[] = [{ text: SIGNS[outcome], style: STYLES[outcome] }, ` ${step.padEnd(NAME_WIDTH)}  `]
+  const lines = texts.map((line, index): Span[] => [...(index === 0 ? start : [' '.repeat(INDENT)]), line])
+  if (tookMs !== undefined) {
+    const time: Span = { text: formatMs(tookMs), style: 'grey' }
+    const gap = WIDTH - INDENT - (texts.at(-1) ?? '').length - time.text.length
+    if (gap >= TIME_GAP) lines.at(-1)?.push(' '.repeat(gap), time)
+    else lines.push([' '.repeat(WIDTH - time.text.length), time])
+  }
+  const hints = hint === undefined ? [] : wrap(hint, WIDTH - INDENT - 2)
+  return [...lines, ...hints.map((line, index) => `${' '.repeat(INDENT)}${index === 0 ? '→' : ' '} ${line}`)]
 }
 
-export function formatVerdict({ ok, verdict }: CheckReport, isColoured: boolean): string {
+export function reportLines({ ok, verdict }: CheckReport): Line[] {
   const outcome = ok ? 'ok' : 'failed'
-  const [first = '', ...rest] = wrap(verdict, WIDTH - 2)
-  return [`${SIGNS[outcome]} ${first}`, ...rest.map((line) => `  ${line}`)]
-    .map((line) => paint(line, COLOURS[outcome], isColoured))
-    .join('\n')
-}
-
-function indent(line: string): string {
-  return ' '.repeat(INDENT) + line
-}
-
-function paint(text: string, colour: number, isColoured: boolean): string {
-  return isColoured ? `\u001b[${colour}m${text}\u001b[0m` : text
+  return wrap(verdict, WIDTH - 2).map((line, index) => {
+    return [{ text: `${index === 0 ? SIGNS[outcome] : ' '} ${line}`, style: STYLES[outcome] }]
+  })
 }
 
 /** A word longer than the line (an address) is not broken, so that it can be copied. */
