@@ -28,11 +28,15 @@ export function scheduleOf(facts: DoctorFacts): ScheduledFork[] {
   return [...l2Forks(facts.chain, facts.nowS), ...l1Forks(facts)]
 }
 
-function l2Forks({ config }: ChainFacts, nowS: number): ScheduledFork[] {
-  const known = FORKS.flatMap((name): NamedTime[] => {
-    const time = config.forks[name]
-    return time === undefined ? [] : [{ name, time }]
+function scheduledForks(forks: ChainFacts['config']['forks']): { fork: Fork; time: number }[] {
+  return FORKS.flatMap((fork) => {
+    const time = forks[fork]
+    return time === undefined ? [] : [{ fork, time }]
   })
+}
+
+function l2Forks({ config }: ChainFacts, nowS: number): ScheduledFork[] {
+  const known = scheduledForks(config.forks).map(({ fork, time }) => ({ name: fork, time }))
   const row = ({ name, time }: NamedTime, isKnown: boolean): ScheduledFork => {
     return { layer: 'L2', name, time, isActive: time <= nowS, isKnown }
   }
@@ -62,10 +66,7 @@ function glamsterdamTime(chain: ChainFacts, beacon: BeaconFacts | undefined, l1:
 
 /** The newest active fork and all scheduled forks: an engine must support them. */
 export function forksToCheck(forks: ChainFacts['config']['forks'], nowS: number): { fork: Fork; time: number }[] {
-  const scheduled = FORKS.flatMap((fork) => {
-    const time = forks[fork]
-    return time === undefined ? [] : [{ fork, time }]
-  })
+  const scheduled = scheduledForks(forks)
   const newest = scheduled.findLastIndex(({ time }) => time <= nowS)
   return scheduled.slice(Math.max(newest, 0))
 }
