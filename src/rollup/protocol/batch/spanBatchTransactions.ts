@@ -89,7 +89,7 @@ class TransactionBuilder {
 
   private writeTransaction(index: number): void {
     const { bytes, creationBits, dataStarts, dataEnds, parityBits, recipients, signatures, types } = this.columns
-    const { fields, out } = this
+    const { fields, gasLimits, nonces, out } = this
     const type = types[index] ?? 0
     const dataStart = dataStarts[index] ?? 0
     const dataEnd = dataEnds[index] ?? 0
@@ -109,9 +109,9 @@ class TransactionBuilder {
 
     fields.clear()
     if (!isLegacy) fields.rlpString(this.chainId)
-    fields.rlpString(this.nonces.next())
+    fields.rlpString(nonces.digits, nonces.next())
     fields.copy(bytes, pricesStart, inputStart)
-    fields.rlpString(this.gasLimits.next())
+    fields.rlpString(gasLimits.digits, gasLimits.next())
     fields.rlpString(recipients, this.recipientOffset, recipientEnd)
     fields.copy(bytes, valueStart, pricesStart)
     fields.copy(bytes, inputStart, dataEnd)
@@ -141,8 +141,8 @@ class TransactionBuilder {
     check(creationBits.has(index), 'a recipient')
     check(!parityBits.has(index), 'a y parity')
     check(withoutLeadingZeros(signatures, index * 64, index * 64 + 64) === index * 64 + 64, 'a signature')
-    check(this.nonces.next().length === 0, 'a nonce')
-    check(this.gasLimits.next().length === 0, 'a gas limit')
+    check(this.nonces.next() === this.nonces.digits.length, 'a nonce')
+    check(this.gasLimits.next() === this.gasLimits.digits.length, 'a gas limit')
     this.out.byte(TX_TYPE.postExec)
     this.out.copy(bytes, dataStarts[index] ?? 0, dataEnds[index] ?? 0)
   }
@@ -175,8 +175,10 @@ const ONE = Uint8Array.of(1)
 const V27 = Uint8Array.of(27)
 const V28 = Uint8Array.of(28)
 
-/** The integers of a column of uvarints whose form is checked, as minimal big-endian bytes. */
+/** The integers of a column of uvarints whose form is checked. */
 class UvarintColumn {
+  /** The last integer, big-endian. */
+  readonly digits = new Uint8Array(9)
   private readonly bytes: Uint8Array
   private offset: number
 
@@ -185,14 +187,23 @@ class UvarintColumn {
     this.offset = offset
   }
 
-  next(): Uint8Array {
-    const { bytes, offset } = this
-    let end = offset
-    while ((bytes[end] ?? 0) >= 0x80) end++
-    this.offset = end + 1
-    let value = 0n
-    for (let i = end; i >= offset; i--) value = (value << 7n) | BigInt((bytes[i] ?? 0) & 0x7f)
-    return bigIntToMinimalBytes(value)
+  /** Reads the next integer to the end of `digits`. Returns the place of its first digit that is not zero. */
+  next(): number {
+    const { bytes, digits } = this
+    let first = digits.length
+    let bits = 0
+    let count = 0
+    for (let byte = 0x80; byte >= 0x80; ) {
+      byte = bytes[this.offset++] ?? 0
+      bits |= (byte & 0x7f) << count
+      count += 7
+      if (count < 8) continue
+      digits[--first] = bits & 0xff
+      bits >>>= 8
+      count -= 8
+    }
+    digits[--first] = bits
+    return withoutLeadingZeros(digits, first, digits.length)
   }
 }
 
