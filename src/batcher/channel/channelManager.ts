@@ -95,8 +95,8 @@ export class ChannelManager {
 
   /** Estimated bytes on L1 of the blocks in no channel. */
   get pendingDaBytes(): number {
-    const pending = this.held.slice(this.held.length - this.pendingBlockCount)
-    return pending.reduce((sum, { estimatedDaBytes }) => sum + estimatedDaBytes, 0)
+    const { held, nextNumber } = this
+    return held.reduce((sum, { number, estimatedDaBytes }) => (number < nextNumber ? sum : sum + estimatedDaBytes), 0)
   }
 
   /** Estimated bytes on L1 of all held blocks. Exact for channels that have frames. */
