@@ -51,7 +51,7 @@ describe.skipIf(!isComplete)(title, { shuffle: false }, () => {
     await net.command('partition sequencer')
     await expect.poll(() => connected(ours)).toBe(0)
     await expect.poll(behind).toBeGreaterThan(1)
-    await expect(net.command('link sequencer-verifier1 delay=1s')).rejects.toThrow('sequencer-verifier1')
+    await expect(net.command('link sequencer-verifier1 delay=1s')).rejects.toThrow('verifier1')
     await net.command('heal')
     await expect.poll(() => connected(ours)).toBe(2)
     await expect.poll(behind).toBeLessThanOrEqual(1)
