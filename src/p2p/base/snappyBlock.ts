@@ -11,28 +11,21 @@ export function compressSnappy(data: Uint8Array): Uint8Array {
   return plainView(compressSync(data))
 }
 
-/** The length that the block's header declares. Throws DecodeError when it is not a uvarint of at most 32 bits. */
-export function snappyDeclaredLength(block: Uint8Array): number {
+/** The length that the block's header declares; undefined when it is not a uvarint of at most 32 bits. */
+export function declaredBytesOf(block: Uint8Array): number | undefined {
   let length = 0
-  for (let index = 0; index < 5; index++) {
-    const byte = block[index]
-    if (byte === undefined) break
+  for (const [index, byte] of block.subarray(0, 5).entries()) {
     length += (byte & 0x7f) * 2 ** (7 * index)
-    if (byte < 0x80) {
-      if (length > 0xffffffff) break
-      return length
-    }
+    if (byte < 0x80) return length > 0xffffffff ? undefined : length
   }
-  throw new DecodeError('snappy: the length in the header is not readable')
+  return undefined
 }
 
-/** Undefined when the header's length cannot be read. */
-export function declaredBytesOf(compressed: Uint8Array): number | undefined {
-  try {
-    return snappyDeclaredLength(compressed)
-  } catch {
-    return undefined
-  }
+/** As `declaredBytesOf`. Throws DecodeError. */
+export function snappyDeclaredLength(block: Uint8Array): number {
+  const length = declaredBytesOf(block)
+  if (length === undefined) throw new DecodeError('snappy: the length in the header is not readable')
+  return length
 }
 
 /**

@@ -1,5 +1,4 @@
 import { type Clock, unixSeconds } from '../../lib/clock.ts'
-import type { Hex } from '../../lib/hex.ts'
 import { isForkActive } from '../../rollup/protocol/index.ts'
 import type { PayloadEnvelope, RollupConfig } from '../../rollup/protocol/types.ts'
 import type { PayloadVersion } from '../base/topics.ts'
@@ -75,7 +74,9 @@ export function createBlockValidator(modules: BlockValidatorModules, options: { 
     if (inspection.stop === 'too-many-transactions') return { ...ignore('too-many-transactions'), block }
 
     if (!signers.accepts(inspection.signer)) return reject('wrong-signer', inspection.signer)
-    const fault = hashFault(payload.blockHash, inspection.computedHash) ?? shapeFault(version, envelope)
+    const { computedHash } = inspection
+    const isHashWrong = computedHash !== payload.blockHash
+    const fault = isHashWrong ? reject('wrong-hash', `computed ${computedHash}`) : shapeFault(version, envelope)
     if (fault !== undefined) return { ...fault, block }
 
     const known = seen.check(block.number, block.hash)
@@ -136,8 +137,4 @@ function ignore(reason: IgnoreReason, detail?: string): Extract<Verdict, { resul
 function failure(error: unknown): Verdict {
   const text = error instanceof Error ? error.message : String(error)
   return ignore(error instanceof InspectionFailure ? error.reason : 'internal-error', text)
-}
-
-function hashFault(claimed: Hex, computed: Hex): Rejection | undefined {
-  return computed === claimed ? undefined : reject('wrong-hash', `computed ${computed}`)
 }
