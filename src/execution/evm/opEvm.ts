@@ -3,7 +3,6 @@ import { yieldToLoop } from '../../lib/yieldToLoop.ts'
 import type { Rules } from '../config/chainConfig.ts'
 import type { WorldState } from '../state/worldState.ts'
 import { createAddress } from '../tx/createAddress.ts'
-import type { FrameBuffers } from './interpreter/frameBuffers.ts'
 import type { Host } from './interpreter/host.ts'
 import { Messages, type Outcome } from './interpreter/messages.ts'
 import { type OpcodeTable, opcodeTable } from './interpreter/opcodeTable.ts'
@@ -62,7 +61,6 @@ export class OpEvm {
   limit: Pick<AbortSignal, 'throwIfAborted'> | undefined
   private readonly modules: OpEvmModules
   private readonly opcodes: OpcodeTable
-  private readonly buffers: FrameBuffers[] = []
   private readonly ancestorHashes = new Map<number, Word>()
 
   constructor(modules: OpEvmModules, rules: Rules) {
@@ -77,11 +75,8 @@ export class OpEvm {
    * reverted.
    */
   async run(message: Message & { nonce: bigint }, block: BlockContext): Promise<Execution> {
-    const messages = new Messages(
-      this.hostOf(message, block),
-      this.callable ?? this.precompiles,
-      () => this.yieldToLoop(),
-      this.buffers,
+    const messages = new Messages(this.hostOf(message, block), this.callable ?? this.precompiles, () =>
+      this.yieldToLoop(),
     )
     const { from, to, data } = message
     const gas = Number(message.gas < MAX_GAS ? message.gas : MAX_GAS)

@@ -12,11 +12,17 @@ export interface Memory {
   view: DataView<ArrayBuffer>
 }
 
-/** Stack and memory of the frames at one depth. They are allocated once and reused by later frames. */
+const idle: FrameBuffers[] = []
+
+/** Stack and memory of one frame. Later frames reuse them, whichever EVM runs them. */
 export class FrameBuffers {
   /** Its length is fixed. */
   readonly stack: Word[] = new Array<Word>(MAX_STACK).fill(0)
   private kept: Memory | undefined
+
+  static take(): FrameBuffers {
+    return idle.pop() ?? new FrameBuffers()
+  }
 
   /** Memory of at least `size` bytes, all zero, for one frame. */
   takeMemory(size: number): Memory {
@@ -29,8 +35,9 @@ export class FrameBuffers {
     return { memory, view: new DataView(memory.buffer) }
   }
 
-  /** Takes back the memory of a frame that has ended. An aborted frame does not release its memory. */
+  /** Takes back the memory of a frame that has ended. An aborted frame does not release its buffers. */
   release({ memory, view, memorySize }: Memory & { memorySize: number }): void {
+    idle.push(this)
     if (memory.length === 0 || memory.length > KEPT_MEMORY_BYTES) return
     memory.fill(0, 0, memorySize)
     this.kept = { memory, view }

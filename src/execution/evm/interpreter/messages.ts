@@ -49,23 +49,15 @@ export class Messages implements Caller {
   readonly host: Host
   private readonly precompiles: ReadonlyMap<Hex, Precompile>
   private readonly yieldToLoop: () => Promise<void>
-  private readonly buffers: FrameBuffers[]
   /** Part of a slice that was used since the last yield. */
   private done = 0
   /** Outcome of the outermost message, once it has ended. */
   private outcome: Outcome | undefined
 
-  /** @param buffers one for each depth, reused by later messages */
-  constructor(
-    host: Host,
-    precompiles: ReadonlyMap<Hex, Precompile>,
-    yieldToLoop: () => Promise<void>,
-    buffers: FrameBuffers[],
-  ) {
+  constructor(host: Host, precompiles: ReadonlyMap<Hex, Precompile>, yieldToLoop: () => Promise<void>) {
     this.host = host
     this.precompiles = precompiles
     this.yieldToLoop = yieldToLoop
-    this.buffers = buffers
   }
 
   async run(start: Start): Promise<Outcome> {
@@ -157,9 +149,7 @@ export class Messages implements Caller {
     const mark = this.host.substate.mark()
     this.host.world.checkpoint()
     begin()
-    const depth = input.parent === undefined ? 0 : input.parent.depth + 1
-    this.buffers[depth] ??= new FrameBuffers()
-    return new Frame({ ...input, mark }, this.buffers[depth])
+    return new Frame({ ...input, mark }, FrameBuffers.take())
   }
 
   private endOf(frame: Frame, exit: FrameEnd): FrameEnd {
