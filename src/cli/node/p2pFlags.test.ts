@@ -233,9 +233,14 @@ describe('the flags of the remote signer', () => {
     [signer.slice(1), 'usage', ['--signer.endpoint', '--signer.address']],
     [['--signer.endpoint=signer:8000', ...signer.slice(1)], 'usage', ['--signer.endpoint']],
     [['--signer.address=0x12'], INVALID, ['--signer.address', 20]],
-    [[...signer, '--signer.header=secret'], INVALID, ['--signer.header']],
     [[...signer, '--signer.tls.key='], 'usage', ['--signer.tls.ca', '--signer.tls.cert', '--signer.tls.key']],
   ])('refuse %j', async (args, code, named) => {
     await expect(options(args)).rejects.toThrow(errorWith(code, ...named))
+  })
+
+  it('refuse a header without a value, and do not repeat the header', async () => {
+    const refused = options([...signer, '--signer.header=c0ffee'])
+    await expect(refused).rejects.toThrow(errorWith('usage', '--signer.header'))
+    await expect(refused).rejects.not.toThrow(/c0ffee/)
   })
 })

@@ -15,6 +15,8 @@ export interface FlagRow<T> {
   repeatable?: boolean
   /** Accepted for compatibility; it only causes a warning. */
   ignored?: boolean
+  /** No error repeats the value. */
+  secret?: boolean
   /** Works, with a warning that names this replacement. */
   deprecatedFor?: string
 }

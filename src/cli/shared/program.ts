@@ -178,6 +178,8 @@ function toOption(spec: FlagSpec<unknown>, envPrefixes: readonly string[]): Opti
     try {
       spec.parse(value)
     } catch (error) {
+      // Commander's message repeats the value.
+      if (spec.secret === true) throw new UsageError(`--${spec.name}: ${describeError(error)}`)
       throw new InvalidArgumentError(describeError(error))
     }
     return spec.repeatable === true && previous !== undefined ? `${previous},${value}` : value

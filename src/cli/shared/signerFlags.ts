@@ -17,6 +17,7 @@ export const signerFlags = flagGroup('Remote signer', {
   ),
   'signer.header': flag.custom('<name=value,…>', parseHeaders, NO_HEADERS, 'HTTP headers for the remote signer', {
     repeatable: true,
+    secret: true,
   }),
   'signer.tls.enabled': flag.boolean('Present a client certificate to the remote signer', { default: true }),
   'signer.tls.ca': flag.string('<file>', 'tls/ca.crt', "Certificate authority of the remote signer's certificate"),
@@ -51,7 +52,6 @@ function parseHeaders(text: string): Record<string, string> {
   return Object.fromEntries(
     parseList(text).map((pair) => {
       const at = pair.indexOf('=')
-      // The error does not repeat the header, which may hold a secret.
       if (at < 1) throw new UsageError('expected name=value')
       return [pair.slice(0, at).trim(), pair.slice(at + 1).trim()]
     }),
