@@ -19,6 +19,8 @@ export const BROTLI_VERSION = 1
 /** Smaller data are decompressed synchronously, which takes a few milliseconds. Larger data use Node's thread pool. */
 const MAX_INPUT_AT_ONCE = 2_000_000
 const MAX_OUTPUT_AT_ONCE = { zlib: 4_000_000, brotli: 2_000_000 }
+/** Longer output gets a buffer of the maximum length. */
+const EXPECTED_BYTES = 16_000_000
 const CHUNK_BYTES = 64 * 1024
 const CHUNK_BYTES_AT_ONCE = 256 * 1024
 /** Brotli streams may end without a last block. */
@@ -131,13 +133,18 @@ async function collect(
   inputs: readonly Uint8Array[],
   maxBytes: number,
 ): Promise<Collected> {
-  // The operating system allocates this memory only when it is written.
-  const output = plain(Buffer.allocUnsafeSlow(maxBytes))
+  // The operating system allocates this memory only when it is written, but the garbage collector counts all of it.
+  let output = plain(Buffer.allocUnsafeSlow(Math.min(maxBytes, EXPECTED_BYTES)))
   let length = 0
   const stepEnds: number[] = []
   const { promise, resolve } = Promise.withResolvers<Collected['ending']>()
   decoder.on('data', (piece: Uint8Array) => {
     const part = piece.subarray(0, maxBytes - length)
+    if (length + part.length > output.length) {
+      const whole = plain(Buffer.allocUnsafeSlow(maxBytes))
+      whole.set(output.subarray(0, length))
+      output = whole
+    }
     output.set(part, length)
     length += part.length
     if (length === maxBytes) resolve('limit')
