@@ -11,6 +11,6 @@ export function errorWith(code: string, ...named: (string | number | bigint)[]):
 
 function patternOf(data: string | number | bigint): string {
   const text = String(data).replace(/[.*+?^${}()|[\]\\]/g, String.raw`\$&`)
-  // 1 is not named by "L1" or "10".
-  return typeof data === 'string' ? text : String.raw`\b${text}\b`
+  // "L1" and "10" do not name the number 1. "1x" does.
+  return typeof data === 'string' ? text : String.raw`\b${text}(?!\d)`
 }
