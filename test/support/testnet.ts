@@ -1,5 +1,5 @@
 import { type ChildProcess, spawn } from 'node:child_process'
-import { mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs'
+import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { createInterface } from 'node:readline'
@@ -43,6 +43,8 @@ export interface RunningTestnet extends Endpoints {
 }
 
 const READY_TIMEOUT_MS = 120_000
+/** Lines of each log in the error of a testnet that did not start. */
+const LAST_LINES = 12
 
 /** Starts a testnet of real processes on free ports. Resolves when all nodes share a safe block. */
 export async function startTestnet(options: TestnetOptions = {}): Promise<RunningTestnet> {
@@ -72,10 +74,12 @@ export async function startTestnet(options: TestnetOptions = {}): Promise<Runnin
     errors += chunk
   })
   const events: TestnetEvent[] = []
+  let lastStatus: TestnetEvent | undefined
   const ready = await new Promise<TestnetEvent & { event: 'ready' }>((resolve, reject) => {
     const fail = (why: string) => {
       clearTimeout(timer)
-      reject(new Error(`the testnet ${why}: ${errors}\n${events.map((event) => JSON.stringify(event)).join('\n')}`))
+      const seen = [...events, ...(lastStatus === undefined ? [] : [lastStatus])].map((event) => JSON.stringify(event))
+      reject(new Error([`the testnet ${why}: ${errors}`, ...seen, ...lastLines(join(dir, 'logs'))].join('\n')))
     }
     const timer = setTimeout(() => {
       runner.kill('SIGINT')
@@ -84,8 +88,11 @@ export async function startTestnet(options: TestnetOptions = {}): Promise<Runnin
     exited.then((code) => fail(`ended with code ${code}`))
     createInterface({ input: runner.stdout }).on('line', (line) => {
       const event = JSON.parse(line) as TestnetEvent
-      // Status events are dropped, because a test can query their content.
-      if (event.event === 'status') return
+      // A test can query their content.
+      if (event.event === 'status') {
+        lastStatus = event
+        return
+      }
       events.push(event)
       if (event.event !== 'ready') return
       clearTimeout(timer)
@@ -117,6 +124,15 @@ export async function startTestnet(options: TestnetOptions = {}): Promise<Runnin
     },
     complaints: () => complaintsIn(join(dir, 'logs')),
   }
+}
+
+/** The end of each log. */
+function lastLines(logDirectory: string): string[] {
+  if (!existsSync(logDirectory)) return []
+  return readdirSync(logDirectory).flatMap((name) => {
+    const lines = readFileSync(join(logDirectory, name), 'utf8').trimEnd().split('\n').slice(-LAST_LINES)
+    return [`== ${name}`, ...lines]
+  })
 }
 
 /** Log lines of level warn and above, and lines that are not in log format. */
