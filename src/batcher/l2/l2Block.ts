@@ -102,12 +102,12 @@ export function batchTransaction(json: unknown): Uint8Array {
   return encoded
 }
 
-/** Measured V8 memory of a block without its transactions' bytes, and of each transaction. */
-const BLOCK_OBJECT_BYTES = 700
-const TX_OBJECT_BYTES = 110
+/** Measured V8 memory of a block beyond its raw size, and of each transaction. */
+const BLOCK_OBJECT_BYTES = 630
+const TX_OBJECT_BYTES = 108
 
-export function memoryBytes({ transactions }: Pick<BatcherBlock, 'transactions'>): number {
-  return transactions.reduce((sum, { length }) => sum + length + TX_OBJECT_BYTES, BLOCK_OBJECT_BYTES)
+export function memoryBytes({ transactions, rawSizeBytes }: BatcherBlock): number {
+  return rawSizeBytes + BLOCK_OBJECT_BYTES + TX_OBJECT_BYTES * transactions.length
 }
 
 /** Fjord's linear model of a transaction's share of a compressed batch (specs: fjord/exec-engine, "L1-Cost fees"). */

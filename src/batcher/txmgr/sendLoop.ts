@@ -54,7 +54,7 @@ export class SendLoop {
   private signed: SignedTx
   /** All versions have the same blobs. */
   private sidecar: BlobSidecar | undefined
-  /** Of all versions. */
+  /** Hashes of all versions of the transaction. */
   readonly hashes: Hex[] = []
   private accepted = false
   /** L1 block of the version that was mined. */

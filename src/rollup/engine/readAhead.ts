@@ -31,7 +31,9 @@ export class ReadAhead<T> {
     if (this.pending.has(number)) return
     const item = this.read(number)
     this.pending.set(number, item)
-    // It is read again when it is taken.
-    item.catch(() => this.pending.delete(number))
+    item.catch(() => {
+      // `take` reads the item again, unless a newer read replaced this one.
+      if (this.pending.get(number) === item) this.pending.delete(number)
+    })
   }
 }
