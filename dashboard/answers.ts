@@ -3,18 +3,6 @@
 import type { derivationStatusToJson } from '../src/rpc/derivationJson.ts'
 import type { blockTimesToJson, deviumSyncStatus } from '../src/rpc/json.ts'
 
-export type {
-  AccessRules,
-  BanRecord,
-  BlockRecord,
-  PeerEvent,
-  PeerHistory,
-  PeerRecord,
-  PeerScoreReport,
-  PeerStanding,
-  ScoreCause,
-  ScoreThreshold,
-} from '../src/p2p/base/api.ts'
 export type { HealthReport, StaticPeerHealth } from '../src/p2p/base/healthReport.ts'
 export type { NodeHealth } from '../src/rpc/nodeHealth.ts'
 

@@ -1,6 +1,5 @@
+import type { AccessRules, BanRecord, PeerRecord, PeerStanding } from '../src/p2p/base/schemas.ts'
 import type {
-  AccessRules,
-  BanRecord,
   BatcherStatus,
   BlockTimes,
   DerivationStatus,
@@ -9,8 +8,6 @@ import type {
   NodeHealth,
   NodeIdentity,
   PeerNotification,
-  PeerRecord,
-  PeerStanding,
   StaticPeerHealth,
   SyncStatus,
   TestnetCommand,

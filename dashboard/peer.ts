@@ -1,4 +1,5 @@
-import type { PeerRecord, PeerStanding, StaticPeerHealth } from './answers.ts'
+import type { PeerRecord, PeerStanding } from '../src/p2p/base/schemas.ts'
+import type { StaticPeerHealth } from './answers.ts'
 
 /** Facts that a peer announces, and facts of its connection. */
 export type PeerFacts = Pick<PeerRecord, 'userAgent' | 'addresses' | 'direction' | 'latency'>

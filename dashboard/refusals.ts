@@ -1,4 +1,4 @@
-import type { AccessRules, BanRecord, BlockRecord } from './answers.ts'
+import type { AccessRules, BanRecord, BlockRecord } from '../src/p2p/base/schemas.ts'
 import { clockTime } from './format.ts'
 
 export type RefusedKind = BlockRecord['kind']

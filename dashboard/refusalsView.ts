@@ -1,5 +1,5 @@
+import type { AccessRules } from '../src/p2p/base/schemas.ts'
 import { ask, callWithToken, carryOut, NO_CHANGES, PEER_ACTIONS, type PeerAction, toast } from './actions.ts'
-import type { AccessRules } from './answers.ts'
 import { copyButton } from './copyButton.ts'
 import { byId, el, replaceIfChanged, setText } from './dom.ts'
 import { duration, messageOf } from './format.ts'

@@ -1,6 +1,6 @@
 import { formatNumber } from '../src/lib/formatNumber.ts'
+import type { PeerScoreReport } from '../src/p2p/base/schemas.ts'
 import { type ScoreRow, scoreRows } from '../src/p2p/base/scoreRows.ts'
-import type { PeerScoreReport } from './answers.ts'
 import { el, svg } from './dom.ts'
 import { labelRows } from './labelRows.ts'
 import { limitsOf, limitText, type ScoreLimit } from './scoreReasons.ts'

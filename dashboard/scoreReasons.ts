@@ -1,6 +1,6 @@
 import { formatNumber } from '../src/lib/formatNumber.ts'
 import { causeText } from '../src/p2p/base/eventText.ts'
-import type { PeerScoreReport, ScoreCause, ScoreThreshold } from './answers.ts'
+import type { PeerScoreReport, ScoreCause, ScoreThreshold } from '../src/p2p/base/schemas.ts'
 import { ago, clockTime, countOf, duration } from './format.ts'
 
 /** Number of shown peers on the same IP address. */

@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest'
 import { labelRows } from '../dashboard/labelRows.ts'
 import { consequences, limitsOf, limitText } from '../dashboard/scoreReasons.ts'
 import { PEER_A, scoreReport } from '../src/cli/testUtils/peerAnswers.ts'
-import type { PeerScoreReport, ScoreThreshold } from '../src/p2p/base/api.ts'
+import type { PeerScoreReport, ScoreThreshold } from '../src/p2p/base/schemas.ts'
 
 const NOW_MS = 1_700_000_000_000
 

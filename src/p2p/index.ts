@@ -8,14 +8,11 @@ export {
   type Connectedness,
   DIRECTION,
   type Direction,
-  type GossipScores,
   type P2pApi,
   type PeerDump,
-  type PeerRecord,
   type PeerScores,
   type PeerStats,
   type ReqRespScores,
-  type TopicScores,
 } from './base/api.ts'
 export { P2pError, type P2pErrorCode } from './base/errors.ts'
 export type { HeadEvent, HealthReport, HealthState } from './base/healthReport.ts'
@@ -31,6 +28,7 @@ export {
   type ScoringLevel,
   type Security,
 } from './base/options.ts'
+export type { GossipScores, PeerRecord, TopicScores } from './base/schemas.ts'
 export { parsePrivateKeyHex } from './host/privateKey.ts'
 export type { P2pModules, P2pNode, PayloadListener } from './types.ts'
 

@@ -1,17 +1,11 @@
 import type { IdentifyResult } from '@libp2p/interface'
 import type { Clock } from '../lib/clock.ts'
 import type { Logger } from '../lib/logger.ts'
-import {
-  type BlockRecord,
-  blockedKind,
-  type P2pApi,
-  type PeerDump,
-  type PeerRecord,
-  type PeerScores,
-} from './base/api.ts'
+import { blockedKind, type P2pApi, type PeerDump, type PeerScores } from './base/api.ts'
 import { P2pError } from './base/errors.ts'
 import type { P2pEvents } from './base/events.ts'
 import type { BlockedSubject } from './base/records.ts'
+import type { BlockRecord, PeerRecord } from './base/schemas.ts'
 import { createTimedCache } from './base/timedCache.ts'
 import type { GossipRouter } from './gossip/router.ts'
 import { classifyDialFailure } from './host/dialFailure.ts'

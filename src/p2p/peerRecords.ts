@@ -1,13 +1,6 @@
 import type { Peer, PeerId } from '@libp2p/interface'
-import {
-  CONNECTEDNESS,
-  DIRECTION,
-  type Direction,
-  PEER_METADATA,
-  type PeerRecord,
-  type PeerScores,
-  ZERO_SCORES,
-} from './base/api.ts'
+import { CONNECTEDNESS, DIRECTION, type Direction, PEER_METADATA, type PeerScores, ZERO_SCORES } from './base/api.ts'
+import type { PeerRecord } from './base/schemas.ts'
 import { withPeerId } from './host/multiaddrs.ts'
 import { nodeIdOf } from './host/nodeId.ts'
 

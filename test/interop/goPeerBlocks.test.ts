@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import { until } from '../../src/lib/testUtils/until.ts'
-import type { PeerRecord } from '../../src/p2p/base/api.ts'
+import type { PeerRecord } from '../../src/p2p/base/schemas.ts'
 import { testBlocks, testConfig } from '../../src/p2p/testUtils/testChain.ts'
 import { envelopeFromJson, type GoPeer } from './goPeerProcess.ts'
 import { FORK_OF, meshed, type OurNode, setStage, signed, VERSIONS } from './goPeerSetup.ts'

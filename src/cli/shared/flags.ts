@@ -112,7 +112,7 @@ export const configFlags = flagGroup('Configuration', {
   ),
 })
 
-/** Of the rollup node and the batch submitter. */
+/** The rollup node and the batch submitter have these flags. */
 export const metricsFlags = flagGroup('Metrics', {
   'metrics.enabled': flag.boolean('Serve metrics'),
   'metrics.addr': flag.string('<ip>', '127.0.0.1', 'Address that metrics listen on'),

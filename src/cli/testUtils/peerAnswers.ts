@@ -1,4 +1,4 @@
-import type { PeerScoreReport } from '../../p2p/base/api.ts'
+import type { PeerScoreReport } from '../../p2p/base/schemas.ts'
 import { perTerm, RESPONSE_TERMS } from '../../p2p/base/scoreTerms.ts'
 import { APP_WEIGHTS } from '../../p2p/reputation/appScores.ts'
 import { scoreAdvice } from '../../p2p/reputation/scoreAdvice.ts'

@@ -12,24 +12,6 @@ import type {
 } from './schemas.ts'
 import { perTerm, RESPONSE_TERMS, type ResponseTerm } from './scoreTerms.ts'
 
-export type {
-  AccessRules,
-  BanRecord,
-  BlockRecord,
-  GossipScores,
-  IpScorePart,
-  PeerEvent,
-  PeerHistory,
-  PeerRecord,
-  PeerScoreReport,
-  PeerStanding,
-  ScoreCause,
-  ScoreTerm,
-  ScoreThreshold,
-  TopicScorePart,
-  TopicScores,
-} from './schemas.ts'
-
 /**
  * The operators' interface. The RPC namespaces `deviump2p` and `opp2p` are thin wrappers of `P2pApi`. All values are
  * plain JSON-ready data, so that the host may run in another thread.

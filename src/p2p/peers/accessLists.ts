@@ -10,8 +10,8 @@ import {
   type Subnet,
   subnetContains,
 } from '../../lib/ipNet.ts'
-import type { BlockRecord } from '../base/api.ts'
 import type { Ban } from '../base/records.ts'
+import type { BlockRecord } from '../base/schemas.ts'
 
 /** Larger than any operator needs, small enough to write on each change. */
 const MAX_BANS = 1_000

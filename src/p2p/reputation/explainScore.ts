@@ -1,5 +1,6 @@
 import type { TopicScoreParams } from '@chainsafe/libp2p-gossipsub/score'
-import type { IpScorePart, PeerScoreReport, ReqRespScores, ScoreTerm, TopicScorePart } from '../base/api.ts'
+import type { ReqRespScores } from '../base/api.ts'
+import type { IpScorePart, PeerScoreReport, ScoreTerm, TopicScorePart } from '../base/schemas.ts'
 import { perTerm, RESPONSE_TERMS, type TopicTerm } from '../base/scoreTerms.ts'
 import type { PeerCounters, TopicCounters } from '../gossip/adapter.ts'
 import type { GossipScoring } from '../gossip/scoreParams.ts'

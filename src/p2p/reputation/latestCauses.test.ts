@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest'
-import type { PeerEvent } from '../base/api.ts'
+import type { PeerEvent } from '../base/schemas.ts'
 import { latestCauses } from './latestCauses.ts'
 
 const event = (kind: PeerEvent['kind'], reason: string, atMs: number, more: Partial<PeerEvent> = {}): PeerEvent => ({

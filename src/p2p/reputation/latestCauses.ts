@@ -1,4 +1,4 @@
-import type { PeerEvent, ScoreCause } from '../base/api.ts'
+import type { PeerEvent, ScoreCause } from '../base/schemas.ts'
 import { MERGE_MS } from './peerHistory.ts'
 
 const MAX_CAUSES = 5

@@ -1,4 +1,4 @@
-import type { PeerScoreReport } from '../base/api.ts'
+import type { PeerScoreReport } from '../base/schemas.ts'
 import { RESPONSE_TERMS, TOPIC_TERMS } from '../base/scoreTerms.ts'
 
 type Parts = Pick<PeerScoreReport, 'topics' | 'application' | 'ipColocation' | 'behaviour' | 'causes'>

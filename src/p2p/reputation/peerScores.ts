@@ -1,4 +1,5 @@
-import { type PeerScores, type TopicScores, ZERO_SCORES } from '../base/api.ts'
+import { type PeerScores, ZERO_SCORES } from '../base/api.ts'
+import type { TopicScores } from '../base/schemas.ts'
 import type { PeerCounters, TopicCounters } from '../gossip/adapter.ts'
 import type { GossipRouter } from '../gossip/router.ts'
 import type { GossipScoring } from '../gossip/scoreParams.ts'

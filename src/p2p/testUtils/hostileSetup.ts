@@ -1,6 +1,6 @@
 import { until } from '../../lib/testUtils/until.ts'
-import type { PeerEvent } from '../base/api.ts'
 import type { P2pOptions } from '../base/options.ts'
+import type { PeerEvent } from '../base/schemas.ts'
 import { compressSnappy } from '../base/snappyBlock.ts'
 import { gossipMessage, signedMessage } from './signedMessage.ts'
 import { CHAIN_ID, SEQUENCER_KEY, testBlock, testConfig } from './testChain.ts'

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import { ManualClock } from '../../lib/clock.ts'
 import { silentLogger } from '../../lib/logger.ts'
-import type { PeerStanding } from '../../p2p/base/api.ts'
+import type { PeerStanding } from '../../p2p/base/schemas.ts'
 import type { NodeHealth } from '../../rollup/node/api.ts'
 import { cause } from '../../rollup/node/health/facts.ts'
 import type { SyncStatus } from '../../rollup/protocol/types.ts'

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import type { PeerHistory, PeerScoreReport } from '../../../p2p/base/api.ts'
+import type { PeerHistory, PeerScoreReport } from '../../../p2p/base/schemas.ts'
 import { perTerm, TOPIC_TERMS } from '../../../p2p/base/scoreTerms.ts'
 import { PEER_A, PEER_B, scoreReport, term } from '../../testUtils/peerAnswers.ts'
 import { formatExplanation, formatScores } from './explainView.ts'

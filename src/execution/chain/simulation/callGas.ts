@@ -19,7 +19,7 @@ export type CallProblem =
   | 'floor-gas'
   /** An EIP-7702 transaction that creates a contract, or has no authorizations. */
   | 'set-code'
-  /** Of eth_simulateV1. */
+  /** This and the next three problems occur in eth_simulateV1 only. */
   | 'block-number'
   | 'block-timestamp'
   | 'too-many-blocks'

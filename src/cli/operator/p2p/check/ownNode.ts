@@ -1,5 +1,5 @@
 import { parseCidr, parseIp, subnetContains } from '../../../../lib/ipNet.ts'
-import type { BanRecord } from '../../../../p2p/base/api.ts'
+import type { BanRecord } from '../../../../p2p/base/schemas.ts'
 import { formatTime } from '../../../shared/units.ts'
 import { type CheckStep, printable } from './steps.ts'
 
