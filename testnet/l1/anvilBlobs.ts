@@ -12,12 +12,22 @@ const TIMEOUT_MS = 30_000
 /**
  * Reads Anvil's blobs of a slot. Undefined if the slot has no block. Anvil's own beacon API uses block numbers as slots, and takes
  * one hash a request.
+ *
+ * Anvil may give two blocks the same time: with blocks of one second, a late block and the next punctual block fall into one second.
  */
 export async function readAnvilBlobs(l1: RpcClient, times: SlotTimes, slot: number): Promise<StoredBlob[] | undefined> {
   const timestamp = timeOfSlot(times, slot)
-  const number = await firstBlockFrom(l1, timestamp)
-  const block = new JsonObjectReader(await l1.request('eth_getBlockByNumber', [toQuantity(number), true]), 'block')
-  if (block.quantityNumber('timestamp') !== timestamp) return undefined
+  let blobs: StoredBlob[] | undefined
+  for (let number = await firstBlockFrom(l1, timestamp); ; number++) {
+    const json = await l1.request('eth_getBlockByNumber', [toQuantity(number), true])
+    if (json === null) return blobs
+    const block = new JsonObjectReader(json, 'block')
+    if (block.quantityNumber('timestamp') !== timestamp) return blobs
+    blobs = [...(blobs ?? []), ...(await readBlobs(l1, number, block))]
+  }
+}
+
+function readBlobs(l1: RpcClient, number: number, block: JsonObjectReader): Promise<StoredBlob[]> {
   const hashes = block.array('transactions').flatMap((transaction) => {
     const fields = new JsonObjectReader(transaction, 'transaction')
     return (fields.optionalArray('blobVersionedHashes') ?? []).filter((hash) => isHex(hash, 32))
