@@ -203,7 +203,7 @@ function circle(
   isOrigin: boolean,
 ): SVGElement {
   const isChosen = node === page.node
-  // On the side without lines.
+  // The name is above a circle in the upper half and below it in the lower half, because lines go inward.
   const isAbove = y <= MIDDLE
   const open = (): void => (node === undefined ? page.openPeer(id) : page.chooseNode(node))
   const group = svg(

@@ -56,7 +56,7 @@ async function run(
   const layout = testnetLayout(resolve(options.dir))
   const unlock = lockDirectory(layout)
   process.once('exit', unlock)
-  // Before --reset deletes anything.
+  // Choose the ports first: if that fails, `--reset` must not have deleted anything.
   const ports = await choosePorts(options)
   const { chain, resumed, upgradeBundle } = openChain(layout, options, given)
   const limits = clientLimits(options, chain)

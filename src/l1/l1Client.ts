@@ -59,7 +59,7 @@ export interface L1ClientOptions {
 const CACHED_BLOCKS = 320
 /** Number of transactions whose JSON is as large as a header. */
 const TRANSACTIONS_OF_WEIGHT_1 = 15
-/** Above the time in which Anvil builds a block. */
+/** Delay before a failed proof is requested again, longer than Anvil takes to build a block. */
 const PROOF_RETRY_MS = 500
 
 /**

@@ -9,7 +9,7 @@ export interface ProgramModules {
   fail: (error: unknown) => void
 }
 
-/** The time that a stopping program has. */
+/** A program that has not ended this long after its stop signal is killed. */
 const EXIT_TIMEOUT_MS = 15_000
 
 interface Program {

@@ -9,7 +9,7 @@ export interface BatcherStatus {
   running: boolean
   stopping: boolean
   from: Hex
-  /** What must happen before blocks are loaded. */
+  /** The condition for loading blocks, as a sentence. Undefined if blocks may be loaded. */
   waitsFor: string | undefined
   safe: number | undefined
   unsafe: number | undefined

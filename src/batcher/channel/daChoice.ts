@@ -35,7 +35,7 @@ export interface DaChoice {
   readonly isFixed: boolean
   /** The config with which a channel of this length is sent. */
   configFor(outputBytes: number): ChannelConfig
-  /** Requests prices if the known ones are old. Never rejects: if the request fails, the last choice stays. */
+  /** Requests prices if the known ones are old. Never rejects: if the request fails, the last prices stay. */
   refresh(signal: AbortSignal): Promise<void>
 }
 

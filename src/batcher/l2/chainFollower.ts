@@ -49,7 +49,7 @@ export class ChainFollower {
   private previous: BatcherSyncStatus | undefined
   /** The last status, if it was rejected as out of sync. */
   private doubted: BatcherSyncStatus | undefined
-  /** Must be over before blocks are loaded. */
+  /** Blocks are loaded only after this wait has ended. Undefined if nothing is awaited. */
   private wait: NodeWait | undefined
   /** Why all held blocks and transactions in flight must be dropped. */
   private stepBackReason: string | undefined

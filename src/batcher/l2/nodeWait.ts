@@ -26,7 +26,7 @@ export class NodeWait {
   /** The L1 block that the node must have derived. */
   private target: number | undefined
   private lastStatus: BatcherSyncStatus | undefined
-  /** What the wait is for, as a sentence for operators. */
+  /** The awaited event, as a sentence for operators. */
   reason: string | undefined
 
   constructor(modules: NodeWaitModules, options: NodeWaitOptions) {

@@ -94,7 +94,6 @@ describe('computeSyncActions', () => {
       expected: {
         kind: 'startAfresh',
         reason: 'next safe block is below oldest block in state',
-        load: { start: 9, end: 12 },
       },
     },
     {
@@ -102,7 +101,7 @@ describe('computeSyncActions', () => {
       status: status(13, 15),
       blocks: blocks(10, 12),
       channels: [],
-      expected: { kind: 'startAfresh', reason: 'safe head above newest block in state', load: { start: 14, end: 15 } },
+      expected: { kind: 'startAfresh', reason: 'safe head above newest block in state' },
     },
     {
       id: 'another block is safe',
@@ -112,7 +111,6 @@ describe('computeSyncActions', () => {
       expected: {
         kind: 'startAfresh',
         reason: 'safe chain reorg: the safe block is not the one in state',
-        load: undefined,
       },
     },
     {
@@ -123,7 +121,6 @@ describe('computeSyncActions', () => {
       expected: {
         kind: 'startAfresh',
         reason: 'unsafe chain reorg: the unsafe head is not the block in state',
-        load: { start: 10, end: 12 },
       },
     },
     {
@@ -134,7 +131,6 @@ describe('computeSyncActions', () => {
       expected: {
         kind: 'startAfresh',
         reason: 'sequencer did not make expected progress',
-        load: { start: 10, end: 12 },
       },
     },
     {

@@ -19,8 +19,8 @@ export interface BlockRange {
 export type SyncActions =
   /** The status is inconsistent with the previous one: change nothing. */
   | { kind: 'outOfSync'; reason: string }
-  /** Drop all state, then load the blocks after the safe head. */
-  | { kind: 'startAfresh'; reason: string; load: BlockRange | undefined }
+  /** Drop all state. Loading restarts when the rollup node has derived our last L1 transaction. */
+  | { kind: 'startAfresh'; reason: string }
   /** Drop safe blocks and load newer ones. */
   | { kind: 'continue'; load: BlockRange | undefined }
 
@@ -49,11 +49,7 @@ export function computeSyncActions(
   }
 
   const safe = status.safeL2
-  const afresh = (reason: string): SyncActions => ({
-    kind: 'startAfresh',
-    reason,
-    load: range(safe.number + 1, status.unsafeL2.number),
-  })
+  const afresh = (reason: string): SyncActions => ({ kind: 'startAfresh', reason })
   const oldest = blocks[0]
   const newest = blocks.at(-1)
   if (oldest === undefined || newest === undefined) {

@@ -1,7 +1,7 @@
 import type { Hex } from '../../lib/hex.ts'
 import type { BlockHeader } from '../primitives/block.ts'
 
-// What the chain gives to the rest of devium-geth (Engine API, eth RPC, transaction pool). Units are those of block.ts.
+// Types of the chain that other parts of devium-geth use (Engine API, eth RPC, transaction pool). Units as in block.ts.
 
 export interface AccountState {
   nonce: bigint

@@ -6,7 +6,7 @@ import { FORKS, type Fork } from '../../rollup/protocol/types.ts'
 /** The active forks at a block's timestamp. */
 export type Rules = Readonly<Record<Fork, boolean>>
 
-/** By the latest active fork, which implies all earlier ones. */
+/** Cached rules, keyed by the latest active fork. That fork implies all earlier ones. */
 const knownRules = new Map<Fork | undefined, Rules>()
 
 /** Returns the same object for all timestamps with the same active forks. */

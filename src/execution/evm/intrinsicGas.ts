@@ -25,7 +25,7 @@ const FLOOR_GAS_PER_TOKEN = 10n
 /** EIP-3529. */
 const MAX_REFUND_QUOTIENT = 5n
 
-/** What the gas charged before execution depends on. */
+/** The parts of a transaction that determine its intrinsic gas. */
 interface Charged {
   /** null: creation. */
   to: Hex | null

@@ -12,7 +12,7 @@ import { formatTransaction } from './format/formatTransaction.ts'
 import { createBloomTest, type LogFilter } from './logs/logFilter.ts'
 import { logsFor, readOnce } from './logs/logSearch.ts'
 
-/** Each block is searched for each of them. */
+/** Most log subscriptions on all connections. Each new block is searched once for each of them. */
 const MAX_LOG_LISTENERS = 1_000
 /** Most subscriptions of each other kind, on all connections. */
 const MAX_LISTENERS = 5_000

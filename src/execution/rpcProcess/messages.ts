@@ -39,7 +39,7 @@ export type ToRpcProcess =
   | { kind: 'head'; removed: Hex[]; added: Hex[] }
   | { kind: 'transaction'; transaction: SignedTransaction }
   | { kind: 'report'; id: number }
-  /** Requests `alive`. */
+  /** Liveness check. The RPC process answers with `alive`. */
   | { kind: 'watch' }
   | { kind: 'close' }
 

@@ -20,9 +20,9 @@ import { LabelsFile } from './labelsFile.ts'
 import type { FromRpcProcess, PortName, RpcProcessOptions, RpcReport, ToRpcProcess } from './messages.ts'
 import { answerReads } from './syncReads.ts'
 
-/** A process's heap: its caches and its calls in 256 MB, and room for answers of a megabyte among young objects. */
+/** V8 flags of an RPC process: 256 MB for caches and calls, and young generations large enough for answers of a megabyte. */
 const HEAP_FLAGS = ['--max-old-space-size=256', '--max-semi-space-size=16']
-/** With this flag the engine process saves memory (bin/launch.mjs). A process gets it too. */
+/** V8 flag of the engine process that saves memory (bin/launch.mjs). RPC processes inherit it. */
 const INHERITED_FLAG = /^--heap-growing-percent=/
 /** A process that sends nothing for this long is replaced. Long enough for an overloaded machine. */
 const STUCK_MS = 60_000

@@ -79,7 +79,7 @@ const MEBIBYTE = 1024 * 1024
  * encoding.
  */
 const NODE_MEMORY = 10
-/** The same for code with its jump destinations and pushed words (`programOf`). Measured: 12 to 14. */
+/** Memory of analysed code (`programOf`: jump destinations and pushed words) for each byte of the code. Measured: 12 to 14. */
 const CODE_MEMORY = 14
 /** The tries of one or two hundred blocks. Each also holds nodes that later tries do not share. */
 const MAX_RETAINED_ROOTS = 1024

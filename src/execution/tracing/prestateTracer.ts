@@ -65,7 +65,7 @@ export class PrestateTracer implements TransactionTracer {
       this.lookupDelegate(to)
     }
     this.lookupAccount(block.coinbase)
-    // As op-geth.
+    // op-geth lists the base fee vault too.
     this.lookupAccount(BASE_FEE_VAULT_ADDRESS)
     for (const { authority } of authorizations) if (authority !== undefined) this.lookupAccount(authority)
   }

@@ -43,9 +43,9 @@ export class StructLogger implements TransactionTracer {
   /** Characters of the shown steps. Counted only if there is a limit. */
   private characters = 0
   private loading: { log: StructLog; slot: string; frame: Frame } | undefined
-  /** Later steps run without a log. */
+  /** Number of steps that are still logged. At 0, steps run without a log. */
   private stepsLeft: number
-  /** It is logged when the next step begins, in any frame. */
+  /** The step in progress. It is logged when the next step begins, in any frame. */
   private step: Step | undefined
   private evm: OpEvm | undefined
 

@@ -12,7 +12,7 @@ export interface TermWords<Name extends string> {
   causes?: 'rejections' | 'application'
   /** True: the value is the squared counter. */
   squared?: true
-  /** What an operator can do when the term lowers the score. */
+  /** Advice for the operator if the term lowers the score. */
   advice?: string
   /** The reason in the peer's history, if it differs from `name`. */
   event?: string

@@ -16,7 +16,7 @@ const MAX_ANNOUNCED_AGE_S = 45
  */
 const MAX_OLDER = 64
 const MAX_OLDER_BYTES = 2 * 1024 * 1024
-/** More times than messages are kept. */
+/** Maximum number of stored block timestamps, more than the number of kept messages. */
 const MAX_TIMES = 256
 /** An IWANT may arrive a second after the IHAVE. */
 const ANSWER_HEARTBEATS = 2

@@ -186,7 +186,7 @@ export function createInbound(
     const verdict = validating instanceof Promise ? await validating : validating
     onVerdict(message, identified.id, verdict)
     if (verdict.result !== 'accept') {
-      // Both are not accepted. Only the penalty differs.
+      // The message is dropped for `ignore` and for `reject`. Only a `reject` may lower the sender's score.
       const isPenalised = verdict.result === 'reject' && scoring.penalises(verdict.reason)
       const cause = isPenalised ? RejectReason.Reject : RejectReason.Ignore
       score.rejectMessage(from, id, topic, cause)
@@ -213,7 +213,7 @@ export function createInbound(
 
   /** Records a message without a verdict, or one that was not forwarded. No peer is penalised. */
   const onFailure = ({ from, version }: InboundMessage, error: unknown): void => {
-    // Too many at once to report each.
+    // Under overload too many messages fail at once, so they are not reported one by one.
     if (error instanceof DeviumError && error.code === GOSSIP_OVERLOADED) return
     const reason = error instanceof InspectionFailure ? error.reason : 'internal-error'
     events.emit('verdict', from, version, { result: 'ignore', reason, detail: describeError(error) })

@@ -13,9 +13,9 @@ export type HealthFacts = Omit<HealthReport, 'state' | 'ok' | 'sinceMs' | 'text'
   refusals: number
 }
 
-/** This many blocks end a trouble. A single block may be an echo. */
+/** Blocks that must arrive before a trouble state ends. A single block does not prove that gossip works again. */
 const RECOVERY_BLOCKS = 3
-/** Troubles that one block ends. Here a block cannot be an echo: blocks arrive anyway, or no node has any. */
+/** Trouble states that end with the first block: blocks arrive by L1 anyway (`l1-only`), or no node has any (`chain-stands-still`). */
 const CHANGES_AT_ONCE: ReadonlySet<HealthState> = new Set(['l1-only', 'chain-stands-still'])
 /** This many refused blocks make a state. A single one may be an accident. */
 const MIN_REFUSALS = 2

@@ -9,7 +9,7 @@ export interface SdmStatus {
   postExecOptIn: boolean
   /** Lagoon is active. */
   protocolActive: boolean
-  /** Both are true. */
+  /** `postExecOptIn` and `protocolActive` are both true: blocks refund gas. */
   effective: boolean
   /** Unix seconds; absent if Lagoon is not scheduled. */
   activationTime?: number

@@ -39,7 +39,7 @@ export class DatabaseBatch {
     this.putPlace(keyOf(table, key), value)
   }
 
-  /** By the whole key. */
+  /** Like `put`, but `key` already contains the table's prefix. */
   putPlace(key: Uint8Array, value: Uint8Array): void {
     this.operations.push({ type: 'put', key, value })
   }

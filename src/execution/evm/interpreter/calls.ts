@@ -32,7 +32,7 @@ export interface Caller {
 export interface CallInput {
   kind: MessageKind
   codeAddress: Hex
-  /** Whose storage is used. */
+  /** The account whose storage the code reads and writes. */
   address: Hex
   caller: Hex
   /** The result of CALLVALUE. */
@@ -115,7 +115,7 @@ function call(frame: Frame, caller: Caller, opcode: number, kind: MessageKind): 
   if (isDelegateCold) host.substate.onColdPaid?.(delegate, undefined, COLD_ACCOUNT_GAS - WARM_GAS)
   frame.grow(inputOffset, inputSize)
   frame.grow(outputOffset, outputSize)
-  // EIP-150: a 64th stays here.
+  // EIP-150: the caller keeps a 64th of its gas.
   const available = frame.gas - Math.floor(frame.gas / 64)
   let gasLimit = requested < available ? Number(requested) : available
   frame.opcodeCost = gas + gasLimit

@@ -23,7 +23,7 @@ export function formatBlock(block: Block, receipts: readonly Receipt[] | undefin
         : formatTransaction(transaction, { header, index, receipt: receipts[index] }),
     ),
     uncles: [],
-    // From Canyon on. OP chains have none.
+    // Blocks have a withdrawals list from Canyon on. On OP chains it is always empty.
     ...(header.withdrawalsRoot === undefined ? {} : { withdrawals: [] }),
   }
 }

@@ -47,7 +47,7 @@ export interface GossipFacts
 
 /** Why a node is not healthy. */
 export interface Cause {
-  /** Stable. */
+  /** Name of the cause for programs. It does not change between versions. */
   code: string
   /** One or two sentences. */
   text: string
