@@ -64,6 +64,11 @@ export class ChannelManager {
     modules.metrics.watchHeld(this)
   }
 
+  /** Its prices must be refreshed by the owner of the manager. */
+  get da(): DaChoice {
+    return this.options.da
+  }
+
   /** Oldest first. Each block is the parent of the next. */
   get blocks(): readonly BatcherBlock[] {
     return this.held

@@ -305,8 +305,12 @@ export class BatchSubmitter {
     const { clock, heads, logger, metrics, sender } = this.modules
     this.rollupConfig ??= await fetchRollupConfig(this.modules, this.options.networkTimeoutMs, signal)
     const rollupConfig = this.rollupConfig
-    const da = createDaChoice({ ...this.modules, throttler: this.throttler }, this.options, rollupConfig)
-    const manager = this.kept ?? new ChannelManager({ logger, metrics }, { da, rollupConfig })
+    const createManager = () => {
+      const da = createDaChoice({ ...this.modules, throttler: this.throttler }, this.options, rollupConfig)
+      return new ChannelManager({ logger, metrics }, { da, rollupConfig })
+    }
+    const manager = this.kept ?? createManager()
+    const { da } = manager
     const isKept = this.kept !== undefined
     this.kept = undefined
     const publisher = new Publisher(

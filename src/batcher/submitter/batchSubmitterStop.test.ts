@@ -89,6 +89,32 @@ describe('stop and start', () => {
     expect(log.of('Batch Submitter stopped')).toHaveLength(1)
   })
 
+  it('chooses by the present prices for the blocks that a failed stop has left', async () => {
+    const setup = await submitterInTest('granite-singular-zlib-calldata', { hardfork: 'prague' })
+    const { node, log, l1, sender, chain } = setup
+    setup.blobBaseFee = 1n
+    node.unsafe = 4
+    const submitter = setup.create({ dataAvailability: 'auto', maxChannelDuration: 0, networkTimeoutMs: 300 })
+    submitter.start()
+    await setup.blobBaseFeeRequested()
+    await log.seen('Added L2 block to local state', 4)
+    setup.l1Fault = true
+    node.syncStatusFault = 'error'
+    node.unsafe = 6
+    await expect(submitter.stop()).rejects.toMatchObject({ code: 'batcher-unsaved' })
+
+    setup.l1Fault = false
+    node.syncStatusFault = 'none'
+    setup.blobBaseFee = 1_000_000_000_000n
+    submitter.start()
+    await setup.blobBaseFeeRequested()
+    await log.seen('Added L2 block to local state', 6)
+    await submitter.stop()
+    expect(await node.safeNumber()).toBe(6)
+    const [frame] = await readPostedFrames(l1, chain.config, sender)
+    expect(await l1.request('eth_getTransactionByHash', [frame?.txHash])).toMatchObject({ type: '0x2' })
+  })
+
   it('continues if it is started during a stop', async () => {
     const setup = await submitterInTest('granite-singular-zlib-calldata')
     const { node, log, l1 } = setup
