@@ -9,6 +9,8 @@ import type { Timeline } from '../../testnet/timeline/timeline.ts'
 
 const MAIN = fileURLToPath(new URL('../../testnet/main.ts', import.meta.url))
 const MAX_OUTPUT_BYTES = 64e6
+/** End of the runner's output in an error. */
+const SHOWN_CHARACTERS = 3_000
 
 export interface ScenariosOutcome {
   /** Exit code of the runner. */
@@ -31,7 +33,13 @@ export async function runScenarios(names: readonly string[], flags: readonly str
     })
   })
   const events = output.split('\n').flatMap((line): TestnetEvent[] => (line.startsWith('{') ? [JSON.parse(line)] : []))
-  const read = (file: string) => readFileSync(join(dir, file), 'utf8')
+  const read = (file: string) => {
+    try {
+      return readFileSync(join(dir, file), 'utf8')
+    } catch (cause) {
+      throw new Error(`no ${file}. The runner ended with code ${code}: ${output.slice(-SHOWN_CHARACTERS)}`, { cause })
+    }
+  }
   return {
     exitCode: code,
     verdicts: events.flatMap((event) => (event.event === 'verdict' ? [event] : [])),
