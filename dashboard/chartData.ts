@@ -85,7 +85,7 @@ export function eventsWithin(past: NodePast, spanMs: number): HistoryEvent[] {
 /** The legend of the marks, by colour. */
 export const MARKS = {
   bad: 'Fault, ban, peer blocked',
-  warned: 'Reorg',
+  warned: 'Reorg, testnet command',
   good: 'Recovery, end of a ban, peer unblocked',
   quiet: 'Node start',
 }

@@ -12,13 +12,15 @@ const SIZE = 340
 const MIDDLE = SIZE / 2
 /** Maximum number of peers in the picture. More would be unreadable. */
 const MAX_PEERS = 60
+/** Most refused peers without a connection. A hostile peer may have returned with many identities; the list of bans shows all. */
+const MAX_REFUSED = 3
 /** With more circles, names would overlap. */
 const MAX_NAMES = 14
 /** In radians: space for the end of a peer's id. */
 const NAMES_APART = Math.PI / 8
 const NODE_RADIUS = 13
-/** Half the width of a letter of a name. */
-const HALF_LETTER = 3.8
+/** Half the width of a wide letter of a name. */
+const HALF_LETTER = 4.2
 
 interface Vertex {
   id: string
@@ -116,8 +118,14 @@ function neighboursOf(nodes: readonly NodeState[], edges: readonly Edge[]): Map<
   }
   // If the space is limited, mesh peers and refused peers come first.
   addEdges(true)
+  const refused = new Set<string>()
   for (const { peerId = '', peers } of nodes) {
-    for (const { peerID, ban, blocked } of peers.values()) if (ban !== null || blocked) add(peerID, peerId)
+    for (const { peerID, ban, blocked, connected } of peers.values()) {
+      if (ban === null && !blocked) continue
+      if (!connected && !refused.has(peerID) && refused.size === MAX_REFUSED) continue
+      if (!connected) refused.add(peerID)
+      add(peerID, peerId)
+    }
   }
   addEdges(false)
   return new Map([...found].slice(0, MAX_PEERS).sort(([a], [b]) => (a < b ? -1 : 1)))

@@ -42,7 +42,7 @@ export function scoreRows({ topics, application, ipColocation, behaviour }: Scor
     else if (term.value > 0) add(`IP ${ip}: ${peers.length} peers, ${threshold} free`, term, { squared: true })
   }
   const { penalties, threshold, ...term } = behaviour
-  const misbehaved = `misbehaviour: ${formatNumber(penalties)} points, ${threshold} free`
+  const misbehaved = `misbehaviour points: ${formatNumber(penalties)}, ${threshold} free`
   if (penalties > 0 && term.value === 0) {
     rows.push({ name: misbehaved, count: '0', weight: formatNumber(term.weight), score: 0 })
   }

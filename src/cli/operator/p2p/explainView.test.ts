@@ -76,7 +76,7 @@ describe('formatExplanation', () => {
       'term count weight score',
       'requests answered with a good block 8 0.5 4',
       'IP 8.8.8.8: 2 peers, 10 free 2² -35 -140',
-      'misbehaviour: 2.5 points, 6 free 0 -16 0',
+      'misbehaviour points: 2.5, 6 free 0 -16 0',
       'total -31',
       '',
       'causes',
