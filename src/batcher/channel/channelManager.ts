@@ -64,7 +64,7 @@ export class ChannelManager {
     modules.metrics.watchHeld(this)
   }
 
-  /** Its prices must be refreshed by the owner of the manager. */
+  /** `Publisher` refreshes its prices before each `fill`. */
   get da(): DaChoice {
     return this.options.da
   }

@@ -310,15 +310,14 @@ export class BatchSubmitter {
       return new ChannelManager({ logger, metrics }, { da, rollupConfig })
     }
     const manager = this.kept ?? createManager()
-    const { da } = manager
     const isKept = this.kept !== undefined
     this.kept = undefined
     const publisher = new Publisher(
-      { manager, sender, heads, da, clock, logger, metrics, costs: this.costs },
+      { manager, sender, heads, clock, logger, metrics, costs: this.costs },
       {
         batchInbox: rollupConfig.batchInboxAddress,
         maxPendingTx: this.options.maxPendingTx,
-        txsInFlight: da.config.txsInFlight,
+        txsInFlight: manager.da.config.txsInFlight,
         retryMs: this.options.pollIntervalMs,
       },
     )

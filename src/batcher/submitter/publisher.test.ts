@@ -45,7 +45,6 @@ it.each(['singular', 'span'] as const)(
           cancelPending: async () => {},
         },
         heads: new L1Heads({ l1: { head: async () => head }, clock: systemClock }),
-        da: fixedChoice(config),
         clock: systemClock,
         logger: silentLogger,
         metrics: createBatcherMetrics(new Registry()),

@@ -8,7 +8,6 @@ import { WakeUp } from '../../lib/wakeUp.ts'
 import { FRAME_ENCODING_OVERHEAD_BYTES } from '../../rollup/protocol/index.ts'
 import type { CostWindow } from '../admin/status.ts'
 import type { ChannelManager } from '../channel/channelManager.ts'
-import type { DaChoice } from '../channel/daChoice.ts'
 import { payloadOf, type TxData, type TxPayload } from '../channel/txData.ts'
 import type { L1Heads } from '../l1/l1Heads.ts'
 import { feeOf, type TxReceipt } from '../l1/submitterL1.ts'
@@ -24,10 +23,12 @@ export interface BatchSender {
 }
 
 export interface PublisherModules {
-  manager: Pick<ChannelManager, 'fill' | 'flush' | 'next' | 'nextTxData' | 'txConfirmed' | 'txFailed' | 'firstUnsaved'>
+  manager: Pick<
+    ChannelManager,
+    'da' | 'fill' | 'flush' | 'next' | 'nextTxData' | 'txConfirmed' | 'txFailed' | 'firstUnsaved'
+  >
   sender: BatchSender
   heads: Pick<L1Heads, 'read' | 'latest'>
-  da: Pick<DaChoice, 'refresh'>
   clock: Clock
   logger: Logger
   metrics: BatcherMetrics
@@ -147,7 +148,7 @@ export class Publisher {
     const deadlines = this.deadlinesNext
     this.deadlinesNext = false
     const signal = AbortSignal.any([this.kill.signal, stop])
-    const [knowsHead] = await Promise.all([this.readL1Head(signal), this.modules.da.refresh(signal)])
+    const [knowsHead] = await Promise.all([this.readL1Head(signal), manager.da.refresh(signal)])
     try {
       // Flushes and full channels need no L1 head. Deadlines do.
       await manager.fill(this.modules.heads.latest?.number ?? 0, {
