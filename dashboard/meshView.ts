@@ -122,9 +122,8 @@ function neighboursOf(nodes: readonly NodeState[], edges: readonly Edge[]): Map<
   for (const { peerId = '', peers } of nodes) {
     for (const { peerID, ban, blocked, connected } of peers.values()) {
       if (ban === null && !blocked) continue
-      if (!connected && !refused.has(peerID) && refused.size === MAX_REFUSED) continue
-      if (!connected) refused.add(peerID)
-      add(peerID, peerId)
+      if (!connected && refused.size < MAX_REFUSED) refused.add(peerID)
+      if (connected || refused.has(peerID)) add(peerID, peerId)
     }
   }
   addEdges(false)
