@@ -21,7 +21,7 @@ it('serves the blobs of all blocks with the time of the slot', async () => {
   })
   const account = privateKeyToAccount(devAccounts[0]?.privateKey ?? '0x')
   const sidecars = [{ blob: BLOB, commitment: INFINITY, proof: INFINITY }]
-  const [versionedHash] = sidecarsToVersionedHashes({ sidecars })
+  const blobVersionedHashes = sidecarsToVersionedHashes({ sidecars })
   const sendBlob = async (nonce: number) => {
     const raw = await account.signTransaction({
       type: 'eip4844',
@@ -32,7 +32,7 @@ it('serves the blobs of all blocks with the time of the slot', async () => {
       maxPriorityFeePerGas: parseGwei('1'),
       maxFeePerBlobGas: parseGwei('1'),
       to: account.address,
-      blobVersionedHashes: sidecars.map(() => versionedHash ?? '0x'),
+      blobVersionedHashes,
       sidecars,
     })
     await l1.request('eth_sendRawTransaction', [raw])
@@ -50,7 +50,7 @@ it('serves the blobs of all blocks with the time of the slot', async () => {
   const [first = 0, second, third, fourth] = await Promise.all(times)
   expect([second, third, fourth]).toEqual([first, first, first + 1])
   const blobsAt = (slot: number) => readAnvilBlobs(l1, { genesisTime: first, secondsPerSlot: 1 }, slot)
-  const blob = { versionedHash, blob: BLOB }
+  const blob = { versionedHash: blobVersionedHashes[0], blob: BLOB }
   expect(await blobsAt(0)).toEqual([blob, blob])
   expect(await blobsAt(1)).toEqual([])
   expect(await blobsAt(2)).toBeUndefined()

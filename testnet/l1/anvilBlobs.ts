@@ -13,7 +13,7 @@ const TIMEOUT_MS = 30_000
  * Reads Anvil's blobs of a slot. Undefined if the slot has no block. Anvil's own beacon API uses block numbers as slots, and takes
  * one hash a request.
  *
- * Anvil may give two blocks the same time: with blocks of one second, a late block and the next punctual block fall into one second.
+ * Anvil gives blocks that it mines within one second the same time.
  */
 export async function readAnvilBlobs(l1: RpcClient, times: SlotTimes, slot: number): Promise<StoredBlob[] | undefined> {
   const timestamp = timeOfSlot(times, slot)
