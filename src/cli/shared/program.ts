@@ -150,16 +150,15 @@ export async function runUntilStopped(programName: string, run: (context: Stoppi
     await run({ signal: controller.signal, fail })
   } catch (error) {
     if (!controller.signal.aborted) failure ??= error
-  } finally {
-    // After a signal the handlers stay, so that a repeated signal does not change the exit code.
-    if (signalledAtMs === undefined) process.off('SIGINT', onSignal).off('SIGTERM', onSignal)
   }
   if (failure !== undefined) {
     reportFatal(programName, failure)
     process.exit(1)
   }
-  // Everything is closed. Exit now, because timers of libraries (libp2p's last a second) would keep the process alive.
-  if (signalledAtMs !== undefined) process.exit()
+  // Everything is closed. Timers of libraries would keep the process alive (libp2p's last a second), and Node's own
+  // teardown after a testnet of fifty nodes can wait without end.
+  await new Promise<void>((resolve) => process.stdout.write('', () => resolve()))
+  process.exit()
 }
 
 function throwIt(error: unknown): never {
