@@ -1,7 +1,9 @@
 import { writeFile } from 'node:fs/promises'
+import { availableParallelism } from 'node:os'
 import { createRpcClient, type RpcClient } from '../../src/jsonRpc/client.ts'
 import { systemClock } from '../../src/lib/clock.ts'
 import { describeError } from '../../src/lib/errors.ts'
+import { createSemaphore } from '../../src/lib/semaphore.ts'
 import { roles } from '../accounts.ts'
 import { batchInboxAddress, type DataAvailability } from '../chainParameters.ts'
 import { writeL1Config } from '../clients/l1Config.ts'
@@ -49,6 +51,12 @@ export interface TestnetOptions {
   /** If true, the exit of one program ends the testnet, also after it is ready. */
   failFast: boolean
 }
+
+/**
+ * More rollup nodes at once do not start sooner. On a machine with few cores they delay each other and the runner until requests
+ * to the L1 time out.
+ */
+const STARTS_AT_ONCE = Math.max(8, 4 * availableParallelism())
 
 /**
  * A running testnet: L1, nodes and batch submitter, each a separate process. `start` resolves when all nodes share a safe block.
@@ -131,17 +139,20 @@ export class Testnet {
     await writeFile(setup.layout.addresses, `${JSON.stringify(addressBook(this.endpoints), null, 2)}\n`)
     await writeFile(setup.layout.joinText, joinText(this.endpoints, setup.layout, setup.host, setup.ports.spare))
     if (setup.resumed) this.forkEvents.headAtStart = await keptHead(this.endpoints.nodes[0]?.ethRpc ?? '', signal)
-    for (const node of this.nodes) this.programs.start(this.specs.rollupNode(node))
-
-    const first = this.clients.get(nodeName(0))
-    await waitForAnswer(first, 'optimism_rollupConfig', signal)
-    this.reached('sequencer answers')
-    this.startSubmitter(setup.resumed)
-    this.startProposer()
-    const safeHeight = await untilReady(this, (what) => this.reached(what), signal)
+    const [safeHeight] = await Promise.all([this.startBatches(setup.resumed), this.startRollupNodes(this.nodes)])
     const { milestones, endpoints } = this
     this.modules.emit({ event: 'ready', seconds: secondsSinceStart(), milestones, safeHeight, ...endpoints })
     if (!this.options.failFast) this.programs.tolerateExits()
+  }
+
+  /** Starts the submitter and the proposer when the sequencer answers. Returns the first safe height that all nodes share. */
+  private async startBatches(resumed: boolean): Promise<number> {
+    const { signal } = this.stopping
+    await waitForAnswer(this.clients.get(nodeName(0)), 'optimism_rollupConfig', signal)
+    this.reached('sequencer answers')
+    this.startSubmitter(resumed)
+    this.startProposer()
+    return untilReady(this, (what) => this.reached(what), signal)
   }
 
   /** The current status. Emits events for forks that were activated since the last call. */
@@ -241,11 +252,10 @@ export class Testnet {
     const node = describeNode(setup, links, { earlier: this.nodes, name, ports })
     const endpoints = nodeEndpoints(setup.host, node)
     await this.startGeth(node, false)
-    this.programs.start(this.specs.rollupNode(node))
     this.clients.add(endpoints)
     this.nodes.push(node)
     this.endpoints.nodes.push(endpoints)
-    await waitForAnswer(this.clients.get(name), 'optimism_rollupConfig', this.stopping.signal)
+    await this.startRollupNodes([node])
     return name
   }
 
@@ -350,18 +360,26 @@ export class Testnet {
 
   /** Resolves when all programs answer. */
   private async startPrograms(names: readonly string[]): Promise<void> {
-    const { programs, clients, specs } = this
     const { signal } = this.stopping
     if (names.includes(L1_PROGRAM)) await this.l1.resume(signal)
     const withGeth = this.nodes.filter(({ layout }) => names.includes(gethProgram(layout.name)))
     await Promise.all(withGeth.map((node) => this.startGeth(node, false)))
     const nodes = this.nodes.filter(({ layout }) => names.includes(nodeProgram(layout.name)))
-    for (const node of nodes) programs.start(specs.rollupNode(node))
     if (names.includes(BATCHER_PROGRAM)) this.startSubmitter(true)
     this.startProposer()
-    await Promise.all(
-      nodes.map(({ layout }) => waitForAnswer(clients.get(layout.name), 'optimism_rollupConfig', signal)),
-    )
+    await this.startRollupNodes(nodes)
+  }
+
+  /** Resolves when all answer. */
+  private async startRollupNodes(nodes: readonly NodeDescription[]): Promise<void> {
+    const { signal } = this.stopping
+    const starts = createSemaphore(STARTS_AT_ONCE)
+    const start = async (node: NodeDescription) => {
+      signal.throwIfAborted()
+      this.programs.start(this.specs.rollupNode(node))
+      await waitForAnswer(this.clients.get(node.layout.name), 'optimism_rollupConfig', signal)
+    }
+    await Promise.all(nodes.map((node) => starts.run(() => start(node))))
   }
 
   /** Stops in the documented order. */
