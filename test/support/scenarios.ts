@@ -28,9 +28,10 @@ export async function runScenarios(names: readonly string[], flags: readonly str
   const args = ['--json', '--base-port=0', `--dir=${dir}`, `--scenario=${names.join(',')}`, ...flags]
   const { code, output } = await new Promise<{ code: number; output: string }>((resolve) => {
     const nodeArgs = ['--disable-warning=ExperimentalWarning', MAIN, ...args]
-    execFile(process.execPath, nodeArgs, { maxBuffer: MAX_OUTPUT_BYTES }, (error, stdout, stderr) => {
+    const runner = execFile(process.execPath, nodeArgs, { maxBuffer: MAX_OUTPUT_BYTES }, (error, stdout, stderr) => {
       resolve({ code: error === null ? 0 : Number(error.code), output: stdout + stderr })
     })
+    onTestFinished(() => void runner.kill('SIGKILL'))
   })
   const events = output.split('\n').flatMap((line): TestnetEvent[] => (line.startsWith('{') ? [JSON.parse(line)] : []))
   const read = (file: string) => {
