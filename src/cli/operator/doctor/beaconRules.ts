@@ -20,7 +20,7 @@ export function judgeBeacon(facts: DoctorFacts): Finding[] {
   if (beacon.problem !== undefined) return [unreachable(beacon)]
   const wrong = wrongChain(beacon, facts)
   const found = wrong.length > 0 ? wrong : servingFindings(beacon, facts)
-  return facts.flags.follows ? found.map((finding) => ({ ...finding, stops: null })) : found
+  return facts.followed !== undefined ? found.map((finding) => ({ ...finding, stops: null })) : found
 }
 
 function servingFindings(beacon: BeaconFacts, facts: DoctorFacts): Finding[] {

@@ -41,9 +41,9 @@ function unknown({ config }: ChainFacts, nowS: number): Finding[] {
  * A start derives from the finalized block on. It therefore repeats Lagoon's activation block if that block is not
  * finalized. A node that follows another node derives nothing. The files of a refused chain were not read.
  */
-function missingBundle({ chain, flags, engine: { safe, finalized }, nowS }: DoctorFacts): Finding[] {
+function missingBundle({ chain, followed, engine: { safe, finalized }, nowS }: DoctorFacts): Finding[] {
   const time = bundleNeededAt(chain.config)
-  if (time === undefined || chain.refusal !== undefined || flags.follows) return []
+  if (time === undefined || chain.refusal !== undefined || followed !== undefined) return []
   const isPast = time <= nowS && (finalized === undefined || finalized.time >= time)
   if (isPast) return []
   const isSafe = safe !== undefined && safe.time >= time

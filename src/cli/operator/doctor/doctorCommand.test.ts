@@ -133,6 +133,14 @@ describe('devium doctor', () => {
     expect(stdout).toMatch(/\n! L1: The node cannot use the L1 endpoint http:\/\/127\.0\.0\.1:1/)
   })
 
+  it('names a followed node that does not answer', async () => {
+    const { args } = await serveNode(chain())
+    const { code, stdout } = await doctor([...args, '--l2.follow.source=http://127.0.0.1:1'])
+    expect(code).toBe(3)
+    expect(stdout).toMatch(/\nfollows {2}http:\/\/127\.0\.0\.1:1: no answer\n/)
+    expect(stdout).toMatch(/\n✗ followed node, now: The node cannot follow http:\/\/127\.0\.0\.1:1: .*ECONNREFUSED/)
+  })
+
   it('reports a chain on which the node refuses to start', async () => {
     const { args, nowS } = await serveNode(chain())
     const { code, stdout } = await doctor([...args, `--override.lagoon=${nowS + DAY}`])

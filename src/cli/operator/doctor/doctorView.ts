@@ -2,7 +2,7 @@ import { countOf, fromNowText } from '../../../lib/phrases.ts'
 import { formatTable, type LineWidth, plainText, wrapText } from '../../shared/table.ts'
 import type { Line } from '../../shared/terminal/styledLine.ts'
 import { formatTime } from '../../shared/units.ts'
-import type { BeaconFacts, DoctorFacts, EngineFacts, L1Facts, Problem } from './facts.ts'
+import type { BeaconFacts, DoctorFacts, EngineFacts, FollowedFacts, L1Facts, Problem } from './facts.ts'
 import type { Finding } from './finding.ts'
 import type { Diagnosis, JudgedFork, Readiness } from './judge.ts'
 
@@ -45,7 +45,7 @@ function verdict(findings: readonly Finding[], nowS: number): string {
     : `${count} ${verb} this node, the first ${when}.`
 }
 
-function identityRows({ chain, version, engine, l1, beacon, nowS }: DoctorFacts): [string, string][] {
+function identityRows({ chain, version, engine, l1, beacon, followed, nowS }: DoctorFacts): [string, string][] {
   const { config, source, registry } = chain
   const name = registry === undefined ? '' : ` (${registry.name})`
   return [
@@ -54,6 +54,7 @@ function identityRows({ chain, version, engine, l1, beacon, nowS }: DoctorFacts)
     ['engine', engineText(engine, nowS)],
     ...l1.map((endpoint): [string, string] => ['L1', l1Text(endpoint, nowS)]),
     ['beacon', beacon === undefined ? 'none' : beaconText(beacon)],
+    ...(followed === undefined ? [] : [['follows', followedText(followed, nowS)] satisfies [string, string]]),
   ]
 }
 
@@ -79,6 +80,11 @@ function headText(head: { number: number; time: number } | undefined, nowS: numb
 function beaconText({ url, version, problem }: BeaconFacts): string {
   if (problem !== undefined) return `${url}: ${problem.code === 'wrong-kind' ? 'not a beacon API' : 'no answer'}`
   return `${version ?? 'without a name'} at ${url}`
+}
+
+function followedText({ url, safe, problem }: FollowedFacts, nowS: number): string {
+  if (problem !== undefined) return `${url}: ${problem.code === 'wrong-kind' ? 'not a rollup node' : 'no answer'}`
+  return [url, ...(safe === undefined ? [] : [`safe block ${safe.number}, ${fromNowText(safe.time, nowS)}`])].join(', ')
 }
 
 /** Forks that are active from genesis on share a row. */
@@ -126,7 +132,7 @@ function findingLines({ subject, stops, text, next }: Finding, nowS: number, wid
 
 /** `devium doctor --json`: times are Unix seconds. */
 export function diagnosisJson({ ok, forks, findings }: Diagnosis, facts: DoctorFacts) {
-  const { chain, engine, l1, beacon, nowS, version } = facts
+  const { chain, engine, l1, beacon, followed, nowS, version } = facts
   const { config, source, registry } = chain
   return {
     ...{ ok, now: nowS, version },
@@ -148,6 +154,10 @@ export function diagnosisJson({ ok, forks, findings }: Diagnosis, facts: DoctorF
             serves: beacon.serves ?? null,
             problem: beacon.problem ?? null,
           },
+    followed:
+      followed === undefined
+        ? null
+        : { url: followed.url, safe: followed.safe ?? null, problem: followed.problem ?? null },
     forks: forks.map(({ layer, name, time, isActive, isKnown, ready }) => {
       return { layer, name, time: time ?? null, active: isActive, known: isKnown, ready }
     }),

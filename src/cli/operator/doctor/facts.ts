@@ -44,8 +44,6 @@ export interface FlagFacts {
   /** Forks whose time a flag overrides. */
   overridden: readonly Fork[]
   hasBeaconFallbacks: boolean
-  /** Whether another node gives the safe head (`--l2.follow.source`). Such a node reads no blobs. */
-  follows: boolean
 }
 
 export interface EngineFacts {
@@ -104,6 +102,14 @@ export interface BeaconFacts {
   serves?: 'blobs' | 'sidecars' | 'none' | undefined
 }
 
+/** The node that gives the safe head. */
+export interface FollowedFacts {
+  url: string
+  problem?: Problem
+  chainId?: bigint | undefined
+  safe?: BlockMoment
+}
+
 /** The input of the rules. */
 export interface DoctorFacts {
   nowS: number
@@ -115,4 +121,6 @@ export interface DoctorFacts {
   engine: EngineFacts
   /** Undefined: no beacon API is configured. */
   beacon: BeaconFacts | undefined
+  /** Undefined: this node derives the safe head itself. A node that follows reads no blobs. */
+  followed: FollowedFacts | undefined
 }

@@ -1,5 +1,5 @@
 /** The part of the setup that a finding concerns. */
-export type Subject = 'version' | 'engine' | 'L1' | 'beacon' | 'flags'
+export type Subject = 'version' | 'engine' | 'L1' | 'beacon' | 'followed node' | 'flags'
 
 /** A problem that stops the node at a time, or that the operator should know before a fork. */
 export interface Finding {

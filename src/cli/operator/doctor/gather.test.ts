@@ -14,6 +14,7 @@ import { createEngineForkCheck } from './engineForkCheck.ts'
 import { probeFork } from './forkProbes.ts'
 import { gatherBeacon } from './gatherBeacon.ts'
 import { gatherEngine, queryEngine } from './gatherEngine.ts'
+import { gatherFollowed } from './gatherFollowed.ts'
 import { gatherL1 } from './gatherL1.ts'
 import { METHODS_UP_TO_KARST, NOW } from './testUtils/facts.ts'
 import { serveBeacon, serveRpc } from './testUtils/servers.ts'
@@ -234,5 +235,28 @@ describe('gathering facts of a beacon API', () => {
     expect(await gather(NOBODY)).toMatchObject({
       problem: { code: 'down', text: expect.stringMatching(/ECONNREFUSED/) },
     })
+  })
+})
+
+describe('gathering facts of a followed node', () => {
+  const hash = `0x${'a2'.repeat(32)}`
+  const block = (number: number) => {
+    return { hash, number, parentHash: hash, timestamp: NOW - 20, l1origin: { hash, number: 1 }, sequenceNumber: 0 }
+  }
+  const STATUS = { current_l1: block(1), safe_l2: block(900), finalized_l2: block(800) }
+
+  it('reads its chain and its safe head', async () => {
+    const url = await serveRpc({ optimism_rollupConfig: { l2_chain_id: 901 }, optimism_syncStatus: STATUS })
+    const safe = { number: 900, time: NOW - 20 }
+    expect(await gatherFollowed(url, 5_000)).toEqual({ url, chainId: 901n, safe })
+  })
+
+  it('reports a problem if it has no safe head, is another program, or nothing listens at the address', async () => {
+    const resetting = { ...STATUS, safe_l2: { ...block(0), hash: `0x${'00'.repeat(32)}` } }
+    const url = await serveRpc({ optimism_rollupConfig: { l2_chain_id: 901 }, optimism_syncStatus: resetting })
+    const problemOf = async (address: string) => (await gatherFollowed(address, 5_000)).problem
+    expect(await problemOf(url)).toMatchObject({ code: 'down', text: expect.stringMatching(/no safe head now/) })
+    expect(await problemOf(await serveRpc({ eth_chainId: '0x1' }))).toMatchObject({ code: 'wrong-kind' })
+    expect(await problemOf(NOBODY)).toMatchObject({ code: 'down', text: expect.stringMatching(/ECONNREFUSED/) })
   })
 })

@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest'
 import { rollupConfigOf } from '../../../rollup/networks/index.ts'
 import type { RollupConfig } from '../../../rollup/protocol/index.ts'
 import { testConfig } from '../../../rollup/protocol/testUtils/config.ts'
-import type { BeaconFacts, ChainFacts, DoctorFacts, EngineFacts, FlagFacts, L1Facts } from './facts.ts'
+import type { BeaconFacts, ChainFacts, DoctorFacts, EngineFacts, FlagFacts, FollowedFacts, L1Facts } from './facts.ts'
 import type { Finding } from './finding.ts'
 import { diagnose } from './judge.ts'
 import { DAY, healthyFacts, METHODS_UP_TO_KARST, NOW, UP_TO_JOVIAN } from './testUtils/facts.ts'
@@ -14,9 +14,10 @@ interface Change {
   engine?: Partial<EngineFacts>
   l1?: Partial<L1Facts>
   beacon?: Partial<BeaconFacts>
+  followed?: FollowedFacts
 }
 
-function changed({ forks, chain, flags, engine, l1, beacon }: Change): DoctorFacts {
+function changed({ forks, chain, flags, engine, l1, beacon, followed }: Change): DoctorFacts {
   const facts = healthyFacts(forks)
   return {
     ...facts,
@@ -25,6 +26,7 @@ function changed({ forks, chain, flags, engine, l1, beacon }: Change): DoctorFac
     engine: { ...facts.engine, ...engine },
     l1: facts.l1.map((endpoint) => ({ ...endpoint, ...l1 })),
     beacon: facts.beacon === undefined ? undefined : { ...facts.beacon, ...beacon },
+    followed,
   }
 }
 
@@ -35,6 +37,7 @@ const MARS = (time: number) => ({
   config: testConfig({ ...UP_TO_JOVIAN, jovian: 0, karst: 0 }, { unknownForks: [{ name: 'mars', time }] }),
 })
 const DOWN = { code: 'down', text: 'refused' } as const
+const FOLLOWED = { url: 'http://other', chainId: 901n, safe: { number: 900, time: NOW - 20 } }
 const LAGOON = (lagoon: number, parts: Partial<RollupConfig> = {}) => ({
   config: testConfig({ ...UP_TO_JOVIAN, jovian: 0, karst: 0, lagoon }, parts),
 })
@@ -243,6 +246,18 @@ const CASES: [string, Change, Pick<Finding, 'code' | 'subject' | 'fork' | 'stops
     /65 slots behind/,
   ],
   [
+    'a followed node that does not answer',
+    { followed: { url: 'http://other', problem: DOWN } },
+    { code: 'follow-down', subject: 'followed node', fork: null, stops: 'now' },
+    /^The node cannot follow http:\/\/other: refused\. The safe head does not move\.$/,
+  ],
+  [
+    'a followed node of another chain',
+    { followed: { ...FOLLOWED, chainId: 10n } },
+    { code: 'follow-wrong-chain', subject: 'followed node', fork: null, stops: 'now' },
+    /^The node at http:\/\/other belongs to chain 10, not to 901\.$/,
+  ],
+  [
     'a safe head before the blobs that are kept',
     { engine: { safe: { number: 3, time: NOW - 20 * DAY } } },
     { code: 'blobs-expired', subject: 'beacon', fork: null, stops: null },
@@ -361,7 +376,7 @@ describe('diagnose', () => {
   })
 
   it('only notes missing blobs if the node follows another node', () => {
-    const change = { beacon: { serves: 'none' }, flags: { follows: true } } as const
+    const change = { beacon: { serves: 'none' }, followed: FOLLOWED } as const
     expect(diagnose(changed(change))).toMatchObject({ ok: true, findings: [{ code: 'beacon-no-blobs', stops: null }] })
   })
 
@@ -438,7 +453,7 @@ describe('diagnose', () => {
       ['the activation block is finalized', { chain: LAGOON(NOW - DAY), engine: at(NOW - DAY) }],
       ['the engine is down and the fork time is past', { chain: LAGOON(NOW - DAY), engine: { problem: DOWN } }],
       ['the chain has Lagoon from genesis on', { chain: LAGOON(0) }],
-      ['the node follows another one', { chain: LAGOON(SOON), flags: { follows: true } }],
+      ['the node follows another one', { chain: LAGOON(SOON), followed: FOLLOWED }],
     ])('is not reported if %s', (_, change) => {
       expect(lagoonOf(change).found).toEqual([])
     })

@@ -4,6 +4,7 @@ import { judgeChain } from './chainRules.ts'
 import { isEngineReady, judgeEngine } from './engineRules.ts'
 import type { DoctorFacts } from './facts.ts'
 import { type Finding, type Subject, worstFirst } from './finding.ts'
+import { judgeFollowed } from './followRules.ts'
 import { judgeL1 } from './l1Rules.ts'
 import { NEWEST_L1_FORK, type ScheduledFork, scheduleOf } from './schedule.ts'
 
@@ -26,7 +27,13 @@ export interface Diagnosis {
 
 /** Determines from the facts whether and when this node stops. A pure function. */
 export function diagnose(facts: DoctorFacts): Diagnosis {
-  const findings = worstFirst([...judgeChain(facts), ...judgeEngine(facts), ...judgeL1(facts), ...judgeBeacon(facts)])
+  const findings = worstFirst([
+    ...judgeChain(facts),
+    ...judgeEngine(facts),
+    ...judgeL1(facts),
+    ...judgeBeacon(facts),
+    ...judgeFollowed(facts),
+  ])
   const forks = scheduleOf(facts).map((fork) => ({ ...fork, ready: readinessOf(fork, facts, findings) }))
   return { ok: findings.every(({ stops }) => stops === null), forks, findings }
 }

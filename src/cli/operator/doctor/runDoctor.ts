@@ -15,6 +15,7 @@ import type { DoctorFacts, FlagFacts } from './facts.ts'
 import { gatherBeacon } from './gatherBeacon.ts'
 import { gatherChain } from './gatherChain.ts'
 import { gatherEngine } from './gatherEngine.ts'
+import { gatherFollowed } from './gatherFollowed.ts'
 import { gatherL1 } from './gatherL1.ts'
 import { diagnose } from './judge.ts'
 
@@ -41,12 +42,14 @@ async function gatherFacts(values: Values, warnings: readonly string[], nowS: nu
   const timeoutMs = Math.min(values.l2EngineRpcTimeout, MAX_ENGINE_TIMEOUT_MS)
   const l1 = Promise.all(values.l1.map((url) => gatherL1(url, config)))
   const headBlock = l1.then((all) => all.find(({ head }) => head !== undefined)?.head?.number)
-  const [engine, beacon] = await Promise.all([
+  const { l2FollowSource } = values
+  const [engine, beacon, followed] = await Promise.all([
     gatherEngine({ l2, jwtPath, timeoutMs }, config, nowS),
     beaconOptions === undefined ? undefined : gatherBeacon(beaconOptions, headBlock),
+    l2FollowSource === undefined ? undefined : gatherFollowed(l2FollowSource, values.l2FollowSourceRpcTimeout),
   ])
   const flags = { ...flagFacts(values), warnings, configWarnings }
-  return { nowS, version: VERSION, chain, flags, l1: await l1, engine, beacon }
+  return { nowS, version: VERSION, chain, flags, l1: await l1, engine, beacon, followed }
 }
 
 function flagFacts(values: Values): Omit<FlagFacts, 'warnings' | 'configWarnings'> {
@@ -54,7 +57,6 @@ function flagFacts(values: Values): Omit<FlagFacts, 'warnings' | 'configWarnings
   return {
     trustsL1: values.l1Trustrpc,
     overridden: keys.filter((key) => values[key] !== undefined).map((key) => FORK_OVERRIDES[key]),
-    follows: values.l2FollowSource !== undefined,
     hasBeaconFallbacks: values.l1BeaconFallbacks.length + values.l1BeaconArchiver.length > 0,
   }
 }

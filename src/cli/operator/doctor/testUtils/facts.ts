@@ -41,7 +41,6 @@ export function healthyFacts(
       trustsL1: false,
       overridden: [],
       hasBeaconFallbacks: false,
-      follows: false,
     },
     l1: [
       {
@@ -64,5 +63,6 @@ export function healthyFacts(
       ...{ url: 'http://beacon', version: 'Lighthouse/v9', genesisTime: NOW - 12_012, slotLength: 12, forks: [] },
       ...{ blobChanges: [], serves: 'blobs', depositChainId: config.l1ChainId, slotsBehind: 0, retentionS: 18 * DAY },
     },
+    followed: undefined,
   }
 }
