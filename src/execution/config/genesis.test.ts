@@ -63,7 +63,7 @@ describe('readGenesis', () => {
       (genesis) => delete genesis.config.optimism.eip1559DenominatorCanyon,
       ['config.optimism.eip1559DenominatorCanyon'],
     ],
-    ['extra data of another fork', (genesis) => (genesis.extraData = '0x1234'), ['extraData']],
+    ['extra data of another fork', (genesis) => (genesis.extraData = '0x1234'), ['genesis.json', 'extraData']],
     ['a block number', (genesis) => (genesis.number = '0x5'), ['number']],
   ])('refuses %s in one line', (_, change, named) => {
     const genesis = changed(change)

@@ -1,6 +1,6 @@
 import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import { DecodeError, isErrno, UsageError } from '../../lib/errors.ts'
+import { DecodeError, describeError, isErrno, UsageError } from '../../lib/errors.ts'
 import { fromHex, type Hex, isHex, normalizeHex, toHex } from '../../lib/hex.ts'
 import { isObject } from '../../lib/jsonReader.ts'
 import type { Progress, ProgressOptions } from '../../lib/progress.ts'
@@ -146,9 +146,17 @@ function genesisHeader(file: JsonObjectReader, config: ChainConfig, state: Alloc
     header.withdrawalsRoot = state.messagePasserStorageRoot
     header.requestsHash = EMPTY_REQUESTS_HASH
   }
-  // Throws if the length is wrong. The next block's base fee depends on it.
-  if (active('holocene')) decodeExtraData(header.extraData, active('jovian') ? 'jovian' : 'holocene')
+  if (active('holocene')) checkExtraData(header.extraData, active('jovian') ? 'jovian' : 'holocene')
   return sealHeader(header)
+}
+
+/** The next block's base fee depends on the extra data. */
+function checkExtraData(extraData: Hex, fork: 'holocene' | 'jovian'): void {
+  try {
+    decodeExtraData(extraData, fork)
+  } catch (cause) {
+    throw new UsageError(`genesis.json: ${describeError(cause)}`, { cause })
+  }
 }
 
 /**
