@@ -84,7 +84,7 @@ export class GethL1 implements L1 {
   }
 
   async stopBlocks(): Promise<void> {
-    this.consensus?.pause()
+    await this.consensus?.pause()
   }
 
   async startBlocks(): Promise<void> {

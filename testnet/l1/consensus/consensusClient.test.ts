@@ -145,6 +145,29 @@ it('skips slots that it missed', async () => {
   expect(execution.timestamps).toEqual([1_000, 1_008])
 })
 
+it('builds no block between a pause and a resume, and finishes the block in progress', async () => {
+  const { client, execution, pass, signal } = clientInTest()
+  void client.run(signal)
+  // Block 2 is being built, from a second before its slot.
+  await pass(3_500)
+  const paused = client.pause().then(() => [...execution.timestamps])
+  await pass(6_000)
+  expect(await paused).toEqual([1_000, 1_002, 1_004])
+  expect(execution.timestamps).toEqual([1_000, 1_002, 1_004])
+  client.resume()
+  await pass(2_000)
+  expect(execution.timestamps).toEqual([1_000, 1_002, 1_004, 1_010])
+})
+
+it('leaves the slot empty that it waits for at a pause', async () => {
+  const { client, execution, pass, signal } = clientInTest()
+  void client.run(signal)
+  await pass(2_500)
+  await client.pause()
+  await pass(4_000)
+  expect(execution.timestamps).toEqual([1_000, 1_002])
+})
+
 it('fills the first block until it has all transactions', async () => {
   const { client, execution, pass, signal } = clientInTest()
   execution.transactions = [0, 2, 3]

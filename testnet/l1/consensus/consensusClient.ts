@@ -38,6 +38,7 @@ export class ConsensusClient {
   private readonly modules: ConsensusModules
   private readonly options: ConsensusOptions
   private isPaused = false
+  private building: Promise<void> | undefined
 
   constructor(modules: ConsensusModules, options: ConsensusOptions) {
     this.modules = modules
@@ -57,9 +58,10 @@ export class ConsensusClient {
     throw new DeviumError('l1-deployment', `L1 does not put the ${transactionCount} transactions into its first block`)
   }
 
-  /** Slots stay empty until `resume`. A block that is being built is finished. */
-  pause(): void {
+  /** Slots stay empty until `resume`. Resolves when a block that is being built is finished. */
+  async pause(): Promise<void> {
     this.isPaused = true
+    await this.building?.catch(() => {})
   }
 
   resume(): void {
@@ -83,8 +85,10 @@ export class ConsensusClient {
     const untilSlot = (leadMs: number) =>
       sleep(clock, Math.max(0, timeOfSlot(this.options, slot) * 1000 - leadMs - clock.now()), signal)
     await untilSlot(BUILD_MS)
-    const block = await this.build(head, slot, () => untilSlot(0), signal)
-    await this.adopt(block, slot, signal)
+    if (this.isPaused) return
+    const make = async () => this.adopt(await this.build(head, slot, () => untilSlot(0), signal), slot, signal)
+    this.building = make()
+    await this.building
   }
 
   private async build(
