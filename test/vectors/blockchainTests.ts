@@ -127,8 +127,8 @@ class TestChain {
   readonly genesis: BlockHeader
   readonly genesisRoot: Hex
   private readonly headers = new Map<Hex, BlockHeader>()
-  /** Its base is empty: all states are layers. */
-  private readonly tree = new LayerTree(EMPTY_DISK, { number: -1, hash: ZERO_HASH })
+  /** Its base is empty: all states are layers. Keys that no block wrote count as of block 0, so the base has that number. */
+  private readonly tree = new LayerTree(EMPTY_DISK, { number: 0, hash: ZERO_HASH })
   private readonly codes = new Map<Hex, Uint8Array>()
   private readonly database: StateDatabase
   private readonly importer: BlockImporter
