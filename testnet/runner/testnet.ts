@@ -139,15 +139,17 @@ export class Testnet {
     await writeFile(setup.layout.addresses, `${JSON.stringify(addressBook(this.endpoints), null, 2)}\n`)
     await writeFile(setup.layout.joinText, joinText(this.endpoints, setup.layout, setup.host, setup.ports.spare))
     if (setup.resumed) this.forkEvents.headAtStart = await keptHead(this.endpoints.nodes[0]?.ethRpc ?? '', signal)
-    const [safeHeight] = await Promise.all([this.startBatches(setup.resumed), this.startRollupNodes(this.nodes)])
+    const [safeHeight] = await Promise.all([
+      this.startBatches(setup.resumed, signal),
+      this.startRollupNodes(this.nodes, signal),
+    ])
     const { milestones, endpoints } = this
     this.modules.emit({ event: 'ready', seconds: secondsSinceStart(), milestones, safeHeight, ...endpoints })
     if (!this.options.failFast) this.programs.tolerateExits()
   }
 
   /** Starts the submitter and the proposer when the sequencer answers. Returns the first safe height that all nodes share. */
-  private async startBatches(resumed: boolean): Promise<number> {
-    const { signal } = this.stopping
+  private async startBatches(resumed: boolean, signal: AbortSignal): Promise<number> {
     await waitForAnswer(this.clients.get(nodeName(0)), 'optimism_rollupConfig', signal)
     this.reached('sequencer answers')
     this.startSubmitter(resumed)
@@ -255,7 +257,7 @@ export class Testnet {
     this.clients.add(endpoints)
     this.nodes.push(node)
     this.endpoints.nodes.push(endpoints)
-    await this.startRollupNodes([node])
+    await this.startRollupNodes([node], this.stopping.signal)
     return name
   }
 
@@ -367,12 +369,11 @@ export class Testnet {
     const nodes = this.nodes.filter(({ layout }) => names.includes(nodeProgram(layout.name)))
     if (names.includes(BATCHER_PROGRAM)) this.startSubmitter(true)
     this.startProposer()
-    await this.startRollupNodes(nodes)
+    await this.startRollupNodes(nodes, signal)
   }
 
   /** Resolves when all answer. */
-  private async startRollupNodes(nodes: readonly NodeDescription[]): Promise<void> {
-    const { signal } = this.stopping
+  private async startRollupNodes(nodes: readonly NodeDescription[], signal: AbortSignal): Promise<void> {
     const starts = createSemaphore(STARTS_AT_ONCE)
     const start = async (node: NodeDescription) => {
       signal.throwIfAborted()
