@@ -109,9 +109,6 @@ export function limitsOf({ rollup, execution }: NodeClientChoice, fork: Fork): s
   }
   if (rollup?.client === 'kona') {
     limits.push('kona makes no blocks here, and dials only peers that discovery finds')
-    if (execution === undefined) {
-      limits.push('kona starts to derive when its execution client has synced; devium-geth cannot sync by itself')
-    }
   }
   if (execution !== undefined) limits.push(`the clock of ${execution.client} cannot be set`)
   if (execution?.client === 'op-reth' && isFrom(fork, 'karst')) limits.push('op-reth knows karst from 2.3.2 on')

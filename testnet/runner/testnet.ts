@@ -6,6 +6,7 @@ import { describeError } from '../../src/lib/errors.ts'
 import { createSemaphore } from '../../src/lib/semaphore.ts'
 import { roles } from '../accounts.ts'
 import { batchInboxAddress, type DataAvailability } from '../chainParameters.ts'
+import { feedKonaNodes } from '../clients/konaFeed.ts'
 import { writeL1Config } from '../clients/l1Config.ts'
 import { exportTestnet } from '../export/exportTestnet.ts'
 import { HostilePeers } from '../hostile/hostilePeers.ts'
@@ -82,6 +83,8 @@ export class Testnet {
   private readonly nodes: NodeDescription[]
   private readonly stopping = new AbortController()
   private proposer: RunningProposer | undefined
+  private readonly l2Client: RpcClient
+  private feeding: Promise<void> | undefined
   private readonly forkEvents: ForkEvents
 
   constructor(
@@ -102,8 +105,8 @@ export class Testnet {
     this.nodes = [...nodes]
     this.endpoints = describeEndpoints(setup, nodes)
     this.l1Client = createRpcClient({ url: this.endpoints.l1.rpc })
-    const l2 = createRpcClient({ url: `http://${reachableHost(setup.host)}:${this.links.entrancePort}` })
-    this.load = new TransactionLoad({ l2, clock: systemClock }, chain)
+    this.l2Client = createRpcClient({ url: `http://${reachableHost(setup.host)}:${this.links.entrancePort}` })
+    this.load = new TransactionLoad({ l2: this.l2Client, clock: systemClock }, chain)
     this.snapshots = new Snapshots(setup)
     const l1Modules = { programs: this.programs, client: this.l1Client }
     const { l1Client } = setup
@@ -139,6 +142,8 @@ export class Testnet {
     await writeFile(setup.layout.addresses, `${JSON.stringify(addressBook(this.endpoints), null, 2)}\n`)
     await writeFile(setup.layout.joinText, joinText(this.endpoints, setup.layout, setup.host, setup.ports.spare))
     if (setup.resumed) this.forkEvents.headAtStart = await keptHead(this.endpoints.nodes[0]?.ethRpc ?? '', signal)
+    const { l2Client: sequencer, clients } = this
+    this.feeding = feedKonaNodes({ sequencer, clients }, this.endpoints.nodes, setup, this.stopping.signal)
     const [safeHeight] = await Promise.all([
       this.startBatches(setup.resumed, signal),
       this.startRollupNodes(this.nodes, signal),
@@ -186,6 +191,7 @@ export class Testnet {
     await this.load.close()
     await this.blocks.set([])
     await this.proposer?.stop()
+    await this.feeding
     await this.stopPrograms(this.modules.emit)
     programs.group.killAll()
     await this.l1.close()
