@@ -1,12 +1,18 @@
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
 import { existsSync, mkdtempSync, rmSync, statSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { createInterface } from 'node:readline'
 import { setTimeout as delay } from 'node:timers/promises'
-import { afterAll, describe, expect, it } from 'vitest'
+import { fileURLToPath } from 'node:url'
+import { afterAll, describe, expect, it, onTestFinished } from 'vitest'
 import { createRpcClient } from '../../src/jsonRpc/client.ts'
+import type { TestnetEvent } from '../../testnet/runner/events.ts'
 import { commandOf, descendantsOf, isAlive } from '../support/processes.ts'
 import { type RunningTestnet, startTestnet } from '../support/testnet.ts'
 
+const MAIN = fileURLToPath(new URL('../../testnet/main.ts', import.meta.url))
 const directory = mkdtempSync(join(tmpdir(), 'devium-runner-'))
 const dir = join(directory, 'net')
 let testnet: RunningTestnet | undefined
@@ -41,6 +47,22 @@ async function safeBlock(net: RunningTestnet, number?: string): Promise<Block> {
 const allGone = (processes: readonly number[]) => expect.poll(() => processes.filter(isAlive)).toEqual([])
 
 // In this order on one directory: each start continues the chain of the failure before.
+it('stops in order at an interrupt during the start', async () => {
+  const args = ['--disable-warning=ExperimentalWarning', MAIN, '--json', '--base-port=0', '--nodes=1']
+  const runner = spawn(process.execPath, [...args, `--dir=${join(directory, 'interrupted')}`])
+  onTestFinished(() => void runner.kill('SIGKILL'))
+  const exited = once(runner, 'exit')
+  const events: TestnetEvent[] = []
+  for await (const line of createInterface({ input: runner.stdout })) {
+    const event = JSON.parse(line) as TestnetEvent
+    events.push(event)
+    if (event.event === 'progress' && event.what === 'sequencer answers') runner.kill('SIGINT')
+  }
+  expect(await exited).toEqual([0, null])
+  expect(events.at(-1)).toEqual({ event: 'stopped' })
+  expect(events.map(({ event }) => event)).not.toContain('ready')
+})
+
 describe('the runner', { shuffle: false }, () => {
   let before: Block
 
