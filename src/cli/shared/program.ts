@@ -84,7 +84,7 @@ export function onOneLine(text: string): string {
     .replaceAll('\n', ' ')}\n`
 }
 
-/** Parses the command line and runs; never rejects. */
+/** Parses the command line, runs, and ends the process; never rejects. */
 export async function runProgram(command: Command, argv: readonly string[] = process.argv): Promise<void> {
   try {
     await command.parseAsync(withoutUnknownValues(command, argv))
@@ -92,6 +92,9 @@ export async function runProgram(command: Command, argv: readonly string[] = pro
     reportFatal(command.name(), error)
     process.exit(1)
   }
+  // Node's own teardown can wait without end, as after a testnet of fifty nodes.
+  await new Promise<void>((resolve) => process.stdout.write('', () => resolve()))
+  process.exit()
 }
 
 /** commander suggests a flag for `--rcp`, but not for `--rcp=value`. */
@@ -150,15 +153,16 @@ export async function runUntilStopped(programName: string, run: (context: Stoppi
     await run({ signal: controller.signal, fail })
   } catch (error) {
     if (!controller.signal.aborted) failure ??= error
+  } finally {
+    // After a signal the handlers stay, so that a repeated signal does not change the exit code.
+    if (signalledAtMs === undefined) process.off('SIGINT', onSignal).off('SIGTERM', onSignal)
   }
   if (failure !== undefined) {
     reportFatal(programName, failure)
     process.exit(1)
   }
-  // Everything is closed. Timers of libraries would keep the process alive (libp2p's last a second), and Node's own
-  // teardown after a testnet of fifty nodes can wait without end.
-  await new Promise<void>((resolve) => process.stdout.write('', () => resolve()))
-  process.exit()
+  // Everything is closed. Exit now, because timers of libraries (libp2p's last a second) would keep the process alive.
+  if (signalledAtMs !== undefined) process.exit()
 }
 
 function throwIt(error: unknown): never {

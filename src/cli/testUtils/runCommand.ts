@@ -35,11 +35,15 @@ async function runAlone(
 ): Promise<EndedCommand> {
   const printed = { stdout: '', stderr: '' }
   let code: number | undefined
-  const writer = (to: keyof typeof printed) => (chunk: string | Uint8Array) => {
-    // An ended process prints nothing more.
-    if (code === undefined) printed[to] += String(chunk)
-    return true
-  }
+  const writer =
+    (to: keyof typeof printed) =>
+    (chunk: string | Uint8Array, ...rest: unknown[]) => {
+      // An ended process prints nothing more.
+      if (code === undefined) printed[to] += String(chunk)
+      const written = rest.at(-1)
+      if (typeof written === 'function') written()
+      return true
+    }
   const exitCodeBefore = process.exitCode
   process.exitCode = undefined
   const envBefore = { ...process.env }
