@@ -2,8 +2,12 @@ import { readFile } from 'node:fs/promises'
 import { createRpcClient, type RpcClient } from '../../src/jsonRpc/client.ts'
 import { sleep, systemClock } from '../../src/lib/clock.ts'
 import { quantityToNumber, toQuantity } from '../../src/lib/hex.ts'
-import { payloadFromRpcBlock } from '../../src/rollup/engine/index.ts'
-import { isForkActive, parseRollupConfig, payloadEnvelopeToJson } from '../../src/rollup/protocol/index.ts'
+import {
+  isForkActive,
+  parseRollupConfig,
+  payloadEnvelopeToJson,
+  payloadFromRpcBlock,
+} from '../../src/rollup/protocol/index.ts'
 import { keepTrying } from '../l1/keepTrying.ts'
 import type { NodeEndpoints } from '../runner/events.ts'
 import type { TestnetLayout } from '../runner/layout.ts'

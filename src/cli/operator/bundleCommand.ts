@@ -71,8 +71,7 @@ const describe = ({ pin, deposits }: UpgradeBundle): string =>
 async function readFromBlock(url: string, wanted: number | undefined): Promise<UpgradeBundle> {
   checkHttpUrl('--rpc', url)
   const { createRpcClient, RpcTransportError } = await import('../../jsonRpc/client.ts')
-  const { payloadFromRpcBlock } = await import('../../rollup/engine/index.ts')
-  const { findUpgradeBundle } = await import('../../rollup/protocol/index.ts')
+  const { findUpgradeBundle, payloadFromRpcBlock } = await import('../../rollup/protocol/index.ts')
   const rpc = createRpcClient({ url })
   try {
     const number = wanted ?? (await activationBlock(rpc))

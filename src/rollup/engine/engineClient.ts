@@ -11,12 +11,12 @@ import {
   attributesToJson,
   isForkActive,
   payloadEnvelopeFromJson,
+  payloadFromRpcBlock,
   payloadToJson,
   payloadToL2BlockRef,
   systemConfigFromPayload,
 } from '../protocol/index.ts'
 import type { L2BlockRef, PayloadAttributes, PayloadEnvelope, RollupConfig, SystemConfig } from '../protocol/types.ts'
-import { payloadFromRpcBlock } from './rpcBlock.ts'
 import type {
   Engine,
   ForkchoiceResult,

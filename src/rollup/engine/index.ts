@@ -17,7 +17,6 @@ export {
 } from './findStartHeads.ts'
 export type { FollowedHeads, PrepareDeposits } from './followedChain.ts'
 export { findMismatch } from './matchAttributes.ts'
-export { payloadFromRpcBlock } from './rpcBlock.ts'
 export type { L1Lookup } from './startWalk.ts'
 export type {
   Engine,

@@ -142,6 +142,7 @@ export {
   type PayloadVersion,
   transactionsPlace,
 } from './payload/payloadSsz.ts'
+export { payloadFromRpcBlock } from './payload/rpcBlock.ts'
 export { payloadSigningHash, payloadSigningHashOfBody } from './payload/signing.ts'
 export {
   type AccountProof,

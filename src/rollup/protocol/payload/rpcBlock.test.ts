@@ -2,15 +2,15 @@ import { readFileSync } from 'node:fs'
 import { gunzipSync } from 'node:zlib'
 import { serializeTransaction } from 'viem'
 import { describe, expect, it } from 'vitest'
-import { toHex } from '../../lib/hex.ts'
-import { errorWith } from '../../lib/testUtils/errorWith.ts'
+import { toHex } from '../../../lib/hex.ts'
+import { errorWith } from '../../../lib/testUtils/errorWith.ts'
 import {
   isForkActive,
   parseRollupConfig,
   payloadBlockHash,
   payloadToL2BlockRef,
   transactionFromJson,
-} from '../protocol/index.ts'
+} from '../index.ts'
 import { payloadFromRpcBlock } from './rpcBlock.ts'
 
 interface Recording {
@@ -20,7 +20,7 @@ interface Recording {
 }
 
 function load(name: string): Recording {
-  const url = new URL(`../../../test/vectors/data/op-node-${name}.json.gz`, import.meta.url)
+  const url = new URL(`../../../../test/vectors/data/op-node-${name}.json.gz`, import.meta.url)
   return JSON.parse(gunzipSync(readFileSync(url)).toString())
 }
 

@@ -1,8 +1,9 @@
-import { DecodeError } from '../../lib/errors.ts'
-import { toHex } from '../../lib/hex.ts'
-import { JsonObjectReader } from '../../lib/jsonReader.ts'
-import { EMPTY_TRIE_ROOT, transactionFromJson } from '../protocol/index.ts'
-import type { ExecutionPayload, PayloadEnvelope } from '../protocol/types.ts'
+import { DecodeError } from '../../../lib/errors.ts'
+import { toHex } from '../../../lib/hex.ts'
+import { JsonObjectReader } from '../../../lib/jsonReader.ts'
+import { EMPTY_TRIE_ROOT } from '../constants.ts'
+import { transactionFromJson } from '../transaction/json.ts'
+import type { ExecutionPayload, PayloadEnvelope } from '../types.ts'
 
 /**
  * Converts the result of `eth_getBlockByNumber(…, true)` to an execution payload. `isIsthmus` returns whether
