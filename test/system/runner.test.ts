@@ -46,7 +46,6 @@ async function safeBlock(net: RunningTestnet, number?: string): Promise<Block> {
 
 const allGone = (processes: readonly number[]) => expect.poll(() => processes.filter(isAlive)).toEqual([])
 
-// In this order on one directory: each start continues the chain of the failure before.
 it('stops in order at an interrupt during the start', async () => {
   const args = ['--disable-warning=ExperimentalWarning', MAIN, '--json', '--base-port=0', '--nodes=1']
   const runner = spawn(process.execPath, [...args, `--dir=${join(directory, 'interrupted')}`])
@@ -63,6 +62,7 @@ it('stops in order at an interrupt during the start', async () => {
   expect(events.map(({ event }) => event)).not.toContain('ready')
 })
 
+// In this order on one directory: each start continues the chain of the failure before.
 describe('the runner', { shuffle: false }, () => {
   let before: Block
 

@@ -26,8 +26,9 @@ export interface KonaFeedModules {
 const POLL_MS = 1_000
 
 /**
- * Gives the nodes that run kona-node the blocks that they missed, until the signal aborts. Kona-node derives nothing until its execution client has accepted
- * a block, an execution client without peers accepts only a child of its head, and kona-node requests no earlier blocks.
+ * Gives the nodes that run kona-node the blocks that they missed, until the signal aborts. kona-node derives nothing until its
+ * execution client has accepted a block, an execution client without peers accepts only a child of its head, and kona-node requests
+ * no earlier blocks.
  */
 export async function feedKonaNodes(
   { sequencer, clients }: KonaFeedModules,
