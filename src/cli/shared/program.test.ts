@@ -1,7 +1,7 @@
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { createInterface } from 'node:readline'
-import { describe, expect, it } from 'vitest'
+import { describe, expect, it, onTestFinished } from 'vitest'
 import { flag, flagGroup } from './flags.ts'
 import { createProgram } from './program.ts'
 import { signerFlags } from './signerFlags.ts'
@@ -122,26 +122,35 @@ describe('createProgram', () => {
   })
 })
 
+/** Starts a program of its own process. `body` is the JavaScript of its `run`, with `signal` and `logger`. */
+function spawnProgram(body: string) {
+  const script = `
+    import { createProgram, createProgramLogger, runProgram } from ${JSON.stringify(new URL('./program.ts', import.meta.url).href)}
+    const log = { logLevel: 'info', logFormat: 'json', logColor: false, logPid: false }
+    const run = (_, { signal }) => new Promise((resolve) => {
+      const logger = createProgramLogger(log, signal)
+      setInterval(() => {}, 60_000)
+      ${body}
+      logger.info('running')
+    })
+    const command = createProgram({ name: 'test', description: '', version: '', envPrefixes: [], flags: {}, run })
+    await runProgram(command, ['node', 'test'])
+  `
+  const child = spawn(process.execPath, ['--input-type=module', '--eval', script], {
+    stdio: ['ignore', 'pipe', 'inherit'],
+  })
+  onTestFinished(() => void child.kill('SIGKILL'))
+  return { child, exited: once(child, 'exit') }
+}
+
 describe('a program that receives a signal', () => {
   it('logs it first, and ignores a second SIGTERM', async () => {
-    const script = `
-      import { createProgramLogger, runUntilStopped } from ${JSON.stringify(new URL('./program.ts', import.meta.url).href)}
+    const { child, exited } = spawnProgram(`
       let signals = 0
-      await runUntilStopped('test', async ({ signal }) => {
-        const logger = createProgramLogger({ logLevel: 'info', logFormat: 'json', logColor: false, logPid: false }, signal)
-        await new Promise((resolve) => {
-          // Later than the time in which a second signal counts as the same key press.
-          signal.addEventListener('abort', () => setTimeout(() => logger.info('Something else'), 400))
-          process.on('SIGTERM', () => ++signals === 2 && resolve())
-          logger.info('running')
-          setInterval(() => {}, 60_000)
-        })
-      })
-    `
-    const child = spawn(process.execPath, ['--input-type=module', '--eval', script], {
-      stdio: ['ignore', 'pipe', 'inherit'],
-    })
-    const ended = once(child, 'exit')
+      // Later than the time in which a second signal counts as the same key press.
+      signal.addEventListener('abort', () => setTimeout(() => logger.info('Something else'), 400))
+      process.on('SIGTERM', () => ++signals === 2 && resolve())
+    `)
     const lines: string[] = []
     for await (const line of createInterface({ input: child.stdout })) {
       lines.push(JSON.parse(line).msg)
@@ -149,23 +158,13 @@ describe('a program that receives a signal', () => {
       if (lines.length === 3) child.kill('SIGTERM')
     }
     expect(lines).toEqual(['running', 'Stopping', 'Something else'])
-    expect(await ended).toEqual([0, null])
+    expect(await exited).toEqual([0, null])
   })
 
   it('exits when it has stopped, even if libraries still wait', async () => {
-    const script = `
-      import { runUntilStopped } from ${JSON.stringify(new URL('./program.ts', import.meta.url).href)}
-      await runUntilStopped('test', ({ signal }) => new Promise((resolve) => {
-        setTimeout(() => {}, 60_000)
-        signal.addEventListener('abort', () => setTimeout(resolve, 50))
-        console.log('running')
-      }))
-    `
-    const child = spawn(process.execPath, ['--input-type=module', '--eval', script], {
-      stdio: ['ignore', 'pipe', 'inherit'],
-    })
+    const { child, exited } = spawnProgram(`signal.addEventListener('abort', () => setTimeout(resolve, 50))`)
     await once(child.stdout, 'data')
     child.kill('SIGTERM')
-    expect(await once(child, 'exit')).toEqual([0, null])
+    expect(await exited).toEqual([0, null])
   })
 })

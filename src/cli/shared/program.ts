@@ -92,7 +92,8 @@ export async function runProgram(command: Command, argv: readonly string[] = pro
     reportFatal(command.name(), error)
     process.exit(1)
   }
-  // Node's own teardown can wait without end, as after a testnet of fifty nodes.
+  // Timers of libraries (libp2p's last a second) would keep the process alive, and Node's own teardown can wait without
+  // end, as after a testnet of fifty nodes.
   await new Promise<void>((resolve) => process.stdout.write('', () => resolve()))
   process.exit()
 }
@@ -161,8 +162,6 @@ export async function runUntilStopped(programName: string, run: (context: Stoppi
     reportFatal(programName, failure)
     process.exit(1)
   }
-  // Everything is closed. Exit now, because timers of libraries (libp2p's last a second) would keep the process alive.
-  if (signalledAtMs !== undefined) process.exit()
 }
 
 function throwIt(error: unknown): never {
