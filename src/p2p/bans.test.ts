@@ -15,7 +15,10 @@ async function startBanned({ node, address }: TestNode, { afterConnecting = () =
   await raw.connect(address)
   afterConnecting()
   for (let n = 0; n < 6; n++) await raw.publish(TOPIC, Uint8Array.of(5, 0x10, 1, n))
-  await until('the ban', async () => (await node.bans()).some(({ subject }) => subject === raw.peerId))
+  await until('the ban', async () => {
+    if ((await node.bans()).some(({ subject }) => subject === raw.peerId)) return true
+    throw new Error(`no ban at ${JSON.stringify(await node.peerScore(raw.peerId))}`)
+  })
   await until('its end', () => node.connectedPeers().length + raw.host.getConnections().length === 0)
   return raw
 }

@@ -105,9 +105,10 @@ describe('hostile messages', () => {
 
   it('the node does not subscribe to a foreign topic', async () => {
     const { follower, hostile } = await setUp()
-    hostile.host.services.pubsub.subscribe('/optimism/902/2/blocks')
-    await hostile.publish('/optimism/902/2/blocks', Uint8Array.of(1, 2, 3))
-    expect(hostile.host.services.pubsub.getSubscribers('/optimism/902/2/blocks')).toEqual([])
+    const { pubsub } = hostile.host.services
+    pubsub.subscribe('/optimism/902/2/blocks')
+    await pubsub.publish('/optimism/902/2/blocks', Uint8Array.of(1, 2, 3))
+    expect(pubsub.getSubscribers('/optimism/902/2/blocks')).toEqual([])
     expect((await follower.node.peerStats()).blocksTopicV3).toBe(2)
   })
 })

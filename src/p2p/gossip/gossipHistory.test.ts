@@ -63,11 +63,11 @@ describe('createGossipHistory', () => {
 
   it('the library answers IWANTs for as long as the blocks are announced', async () => {
     const topic = '/optimism/901/2/blocks'
-    const { host, publish } = await rawPeerInTest([topic])
+    const { host } = await rawPeerInTest([topic])
     const gossip = gossipInternals(host.services.pubsub)
     const { history, msgs } = gossip.mcache
     createGossipHistory(gossip.mcache, { clock }, { maxAgeS: 60 })
-    await publish(topic, Uint8Array.of(1))
+    await host.services.pubsub.publish(topic, Uint8Array.of(1))
     const moveOn = async (heartbeats: number) => {
       for (let n = 0; n < heartbeats; n++) await gossip.heartbeat()
     }

@@ -49,11 +49,16 @@ export async function startRawPeer(
     peerId: host.peerId.toString(),
     async connect(address) {
       await host.dial(multiaddr(address))
-      const subscribed = (topic: string): boolean => host.services.pubsub.getSubscribers(topic).length > 0
-      await until('subscriptions', () => topics.every(subscribed))
+      const { pubsub } = host.services
+      const { streamsOutbound } = gossipInternals(pubsub)
+      // The other side's stream may open first. Messages would be lost until this peer's stream is open too.
+      const isReady = (topic: string): boolean =>
+        pubsub.getSubscribers(topic).some((peer) => streamsOutbound.has(peer.toString()))
+      await until('subscriptions', () => topics.every(isReady))
     },
     async publish(topic, data) {
-      await host.services.pubsub.publish(topic, data)
+      const { recipients } = await host.services.pubsub.publish(topic, data)
+      if (recipients.length === 0) throw new Error('a message was sent to no peer')
     },
     hold(topic, data) {
       const msgId = messageId(topic, data, unpackMessage(data))
