@@ -126,6 +126,9 @@ describe('RPC processes', () => {
     expect(await client.request('eth_getBlockByNumber', ['safe', false])).toMatchObject({ hash: before.hash })
     await driver.setHead(head.hash, head.hash)
     expect(await client.request('eth_getBlockByNumber', ['safe', false])).toMatchObject({ hash: head.hash })
+    // The dropped transaction is in the pool again, where another test would meet it.
+    await driver.build()
+    expect(await client.request('eth_getTransactionReceipt', [hash])).not.toBe(null)
   })
 
   it('pass calls of the engine process on to it', async () => {
