@@ -1,9 +1,9 @@
 import { Registry } from 'prom-client'
 import { expect, it, onTestFinished } from 'vitest'
-import { createRpcClient } from './client.ts'
 import { createRpcClientMetrics } from './clientMetrics.ts'
 import { createRpcApp, serveApp } from './httpServer.ts'
 import { createRpcDispatcher, type RpcHandler } from './server.ts'
+import { createPatientClient } from './testUtils/patientClient.ts'
 import { invalidParams } from './types.ts'
 
 it("counts calls, bytes and errors, under op-node's names", async () => {
@@ -15,8 +15,8 @@ it("counts calls, bytes and errors, under op-node's names", async () => {
   const server = await serveApp(app, '127.0.0.1', 0, 'test')
   const registry = new Registry()
   const observe = createRpcClientMetrics(registry, 'x')
-  const engine = createRpcClient({ url: server.url, observer: observe('engine-api') })
-  const l1 = createRpcClient({ url: server.url, observer: observe('l1') })
+  const engine = createPatientClient({ url: server.url, observer: observe('engine-api') })
+  const l1 = createPatientClient({ url: server.url, observer: observe('l1') })
   onTestFinished(async () => {
     await Promise.all([engine.close(), l1.close(), server.close()])
   })

@@ -15,6 +15,7 @@ import { createRpcClient, RpcTransportError } from './client.ts'
 import { redact } from './credentials.ts'
 import { createRpcApp, serveApp } from './httpServer.ts'
 import { createRpcDispatcher, type RpcHandler } from './server.ts'
+import { createPatientClient } from './testUtils/patientClient.ts'
 import { textOf } from './testUtils/textOf.ts'
 import { invalidParams, JsonRpcError, type JsonValue } from './types.ts'
 
@@ -254,7 +255,7 @@ describe('client and server over a real socket', async () => {
     maxBodyBytes: 2000,
   })
   const server = await serveApp(app, '127.0.0.1', 0, '--rpc.port')
-  const client = createRpcClient({ url: server.url, jwtSecret: SECRET })
+  const client = createPatientClient({ url: server.url, jwtSecret: SECRET })
   afterAll(async () => {
     await client.close()
     await server.close()
@@ -271,7 +272,7 @@ describe('client and server over a real socket', async () => {
   it('passes long lists, with all headers of an answer', async () => {
     const openApp = createRpcApp({ dispatcher: createRpcDispatcher({ methods }), corsOrigins: ['http://a.example'] })
     const open = await serveApp(openApp, '127.0.0.1', 0, '--rpc.port')
-    const patient = createRpcClient({ url: open.url, timeoutMs: 100_000 })
+    const patient = createPatientClient({ url: open.url })
     expect(await patient.batch(Array.from({ length: 2 }, () => ({ method: 'long', params: [] })))).toEqual([
       LONG_LIST,
       LONG_LIST,
@@ -305,7 +306,7 @@ describe('client and server over a real socket', async () => {
   })
 
   it('refuses a wrong or missing token', async () => {
-    const unauthorized = createRpcClient({ url: server.url, jwtSecret: new Uint8Array(32) })
+    const unauthorized = createPatientClient({ url: server.url, jwtSecret: new Uint8Array(32) })
     await expect(unauthorized.request('echo', [])).rejects.toMatchObject({ details: { status: 401 } })
     const anonymous = await fetch(server.url, {
       method: 'POST',
@@ -333,7 +334,7 @@ describe('client and server over a real socket', async () => {
       '--rpc.port',
     )
     onTestFinished(hurried.close)
-    const caller = createRpcClient({ url: hurried.url })
+    const caller = createPatientClient({ url: hurried.url })
     await expect(caller.request('slow', [])).rejects.toMatchObject({ rpcCode: -32002 })
     await caller.close()
   })

@@ -5,7 +5,7 @@ import { WebSocketServer } from 'ws'
 import { type Anvil, startAnvil } from '../../test/support/anvil.ts'
 import { startTcpProxy } from '../../testnet/links/tcpProxy.ts'
 import { WAIT_LIMIT_MS } from '../lib/testUtils/until.ts'
-import { createRpcClient } from './client.ts'
+import { createPatientClient } from './testUtils/patientClient.ts'
 import { JsonRpcError } from './types.ts'
 import { createWebSocketRpcClient, type WebSocketClientOptions } from './webSocketClient.ts'
 
@@ -47,7 +47,7 @@ describe('JSON-RPC over a WebSocket', () => {
     const client = startClient()
     const address = `0x${'77'.repeat(20)}`
     const code = `0x${'5b'.repeat(17 * 1024 * 1024)}`
-    await createRpcClient({ url: anvil.url }).request('anvil_setCode', [address, code])
+    await createPatientClient({ url: anvil.url }).request('anvil_setCode', [address, code])
     expect((await client.request('eth_getCode', [address, 'latest'])) === code).toBe(true)
   })
 

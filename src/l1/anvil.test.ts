@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { type Anvil, startAnvil } from '../../test/support/anvil.ts'
-import { createRpcClient, type RpcClient } from '../jsonRpc/client.ts'
+import type { RpcClient } from '../jsonRpc/client.ts'
+import { createPatientClient } from '../jsonRpc/testUtils/patientClient.ts'
 import { ManualClock, systemClock } from '../lib/clock.ts'
 import { type Hex, normalizeHex } from '../lib/hex.ts'
 import { silentLogger } from '../lib/logger.ts'
@@ -29,7 +30,7 @@ describe.each(['london', 'shanghai', 'cancun', 'prague', 'osaka'])('L1 client ag
 
   beforeAll(async () => {
     anvil = await startAnvil({ hardfork, args: ['--no-mining', '--chain-id', '901900'] })
-    rpc = createRpcClient({ url: anvil.url })
+    rpc = createPatientClient({ url: anvil.url })
     client = createL1Client({ rpc, logger: silentLogger, clock: systemClock })
     let other: Hex
     ;[sender, other] = await accountsOf(rpc)
@@ -156,7 +157,7 @@ async function deployed(rpc: RpcClient): Promise<unknown> {
 describe('L1 head tracker against Anvil', () => {
   it('reports heads, a reorg, and the safe and finalized block', async () => {
     await using anvil = await startAnvil({ args: ['--no-mining', '--slots-in-an-epoch', '2'] }).then(disposable)
-    const rpc = createRpcClient({ url: anvil.url })
+    const rpc = createPatientClient({ url: anvil.url })
     const clock = new ManualClock()
     const client = createL1Client({ rpc, logger: silentLogger, clock })
     const tracker = createL1HeadTracker(

@@ -1,7 +1,8 @@
 import { Registry } from 'prom-client'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { createCallContext } from '../../src/jsonRpc/callContext.ts'
-import { createRpcClient, type RpcClient } from '../../src/jsonRpc/client.ts'
+import type { RpcClient } from '../../src/jsonRpc/client.ts'
+import { createPatientClient } from '../../src/jsonRpc/testUtils/patientClient.ts'
 import { JsonRpcError } from '../../src/jsonRpc/types.ts'
 import { systemClock } from '../../src/lib/clock.ts'
 import { silentLogger } from '../../src/lib/logger.ts'
@@ -35,7 +36,7 @@ afterEach(() => opened.disposeAsync())
 async function addMember(isLeader: boolean): Promise<TestNode & { conductor: FakeConductor; rpc: RpcClient }> {
   const conductor = await startFakeConductor(log, isLeader)
   opened.defer(() => conductor.close())
-  const rpc = createRpcClient({ url: conductor.url })
+  const rpc = createPatientClient({ url: conductor.url })
   opened.defer(() => rpc.close())
   const client = new ConductorClient({ rpc, clock: systemClock, logger: silentLogger }, { timeoutMs: WAIT_LIMIT_MS })
   const node = await chain.addNode({ sequencing: STOPPED, conductor: client })

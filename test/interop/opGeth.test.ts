@@ -2,7 +2,8 @@ import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { createRpcClient, type RpcClient } from '../../src/jsonRpc/client.ts'
+import type { RpcClient } from '../../src/jsonRpc/client.ts'
+import { createPatientClient } from '../../src/jsonRpc/testUtils/patientClient.ts'
 import { newestForkKnownTo } from '../support/knownForks.ts'
 import { type OpGeth, startOpGeth } from '../support/opGeth.ts'
 import { startOurs, stopPrograms } from '../support/programs.ts'
@@ -55,13 +56,13 @@ async function joinWith(engine: OpGeth, flags: string[] = []): Promise<RpcClient
     `--p2p.static=${first.p2p}`,
     ...flags,
   ])
-  return createRpcClient({ url: rpc })
+  return createPatientClient({ url: rpc })
 }
 
 describe.skipIf(opGeth === undefined)(title, () => {
   beforeAll(async () => {
     testnet = await startTestnet({ nodes: 1, args: ['--fork-at', `${fork}:${ACTIVATION_AFTER_S}`] })
-    sequencer = createRpcClient({ url: testnet.nodes[0]?.rollupRpc ?? '' })
+    sequencer = createPatientClient({ url: testnet.nodes[0]?.rollupRpc ?? '' })
     geth = await startOpGeth(opGeth ?? '', testnet.joinDir, join(directory, 'deriving'))
     node = await joinWith(geth)
   })

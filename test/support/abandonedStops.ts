@@ -47,7 +47,7 @@ export async function abandonStops(chain: SubmitterChain, rounds: number): Promi
     await until('blocks', async () => (await lastLoaded(submitter)) >= newest + BLOCKS_A_ROUND)
     const { unsafe } = await chain.heads()
     newest = unsafe.number
-    const answer = submitter.request('admin_stopBatcher', [], CLIENT_LEAVES_AFTER_MS)
+    const answer = submitter.request('admin_stopBatcher', [], { timeoutMs: CLIENT_LEAVES_AFTER_MS })
     await answer.catch(() => report.abandoned++)
     report.l1BlocksToLine.push((await stopped.promise) - (await published))
     stopped = Promise.withResolvers()

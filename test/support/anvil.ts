@@ -3,7 +3,7 @@ import { existsSync } from 'node:fs'
 import { createRequire } from 'node:module'
 import { dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
-import { createRpcClient } from '../../src/jsonRpc/client.ts'
+import { createPatientClient } from '../../src/jsonRpc/testUtils/patientClient.ts'
 import { toQuantity } from '../../src/lib/hex.ts'
 import { WAIT_LIMIT_MS } from '../../src/lib/testUtils/until.ts'
 
@@ -99,7 +99,7 @@ export async function leaseAnvil(options: AnvilOptions = {}): Promise<LeasedAnvi
  * and base fee for the new genesis block.
  */
 async function reset({ url }: Anvil): Promise<void> {
-  const rpc = createRpcClient({ url })
+  const rpc = createPatientClient({ url })
   try {
     await rpc.batch([
       { method: 'evm_setBlockGasLimit', params: [toQuantity(30_000_000)] },

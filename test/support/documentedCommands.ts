@@ -1,7 +1,7 @@
 import { type ChildProcess, spawn } from 'node:child_process'
 import { cpSync, mkdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
 import { dirname, join, resolve } from 'node:path'
-import { createRpcClient } from '../../src/jsonRpc/client.ts'
+import { createPatientClient } from '../../src/jsonRpc/testUtils/patientClient.ts'
 import { fromHex, toQuantity } from '../../src/lib/hex.ts'
 import { until, WAIT_LIMIT_MS } from '../../src/lib/testUtils/until.ts'
 import type { Endpoints } from '../../testnet/runner/events.ts'
@@ -230,7 +230,7 @@ function end({ pid, exitCode }: ChildProcess, signal: NodeJS.Signals): void {
 }
 
 async function untilItAnswers(url: string, method: string, ended: Promise<unknown>): Promise<undefined> {
-  const client = createRpcClient({ url })
+  const client = createPatientClient({ url })
   let hasEnded = false
   void ended.then(() => {
     hasEnded = true
@@ -254,7 +254,7 @@ interface L1Block {
 
 /** The two latest batcher transactions on L1 with calldata, the latest first. Waits until there are two. */
 async function lastBatches(net: Endpoints, inbox: string): Promise<[Batch, Batch]> {
-  const l1 = createRpcClient({ url: net.l1.rpc })
+  const l1 = createPatientClient({ url: net.l1.rpc })
   const search = async (): Promise<[Batch, Batch] | undefined> => {
     const found: Batch[] = []
     for (let tag = 'latest'; ; ) {

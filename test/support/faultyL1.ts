@@ -1,7 +1,8 @@
 import { once } from 'node:events'
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
 import { setTimeout as delay } from 'node:timers/promises'
-import { createRpcClient, type RpcClient } from '../../src/jsonRpc/client.ts'
+import type { RpcClient } from '../../src/jsonRpc/client.ts'
+import { createPatientClient } from '../../src/jsonRpc/testUtils/patientClient.ts'
 import { JsonRpcError } from '../../src/jsonRpc/types.ts'
 import { bytesToBigInt } from '../../src/lib/bytes.ts'
 import { keccak256Hex } from '../../src/lib/hash.ts'
@@ -64,7 +65,7 @@ export class FaultyL1 {
 
   /** @param account the sender of the transactions */
   constructor(l1Url: string, account: string, random: () => number) {
-    this.l1 = createRpcClient({ url: l1Url, timeoutMs: 30_000 })
+    this.l1 = createPatientClient({ url: l1Url })
     this.account = account
     this.random = random
   }

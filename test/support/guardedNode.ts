@@ -1,7 +1,7 @@
 import { z } from 'zod'
-import { createRpcClient } from '../../src/jsonRpc/client.ts'
 import { createRpcApp, serveApp } from '../../src/jsonRpc/httpServer.ts'
 import { createRpcDispatcher, type RpcHandler } from '../../src/jsonRpc/server.ts'
+import { createPatientClient } from '../../src/jsonRpc/testUtils/patientClient.ts'
 
 const documentSchema = z.object({
   methods: z.array(z.object({ name: z.string(), tags: z.array(z.object({ name: z.string() })) })),
@@ -12,7 +12,7 @@ const documentSchema = z.object({
  * according to the node's own table.
  */
 export async function serveGuarded(rpc: string, token: string): Promise<{ url: string; close(): Promise<void> }> {
-  const node = createRpcClient({ url: rpc })
+  const node = createPatientClient({ url: rpc })
   const { methods } = documentSchema.parse(await node.request('rpc_discover', []))
   const changing = new Set(
     methods.filter(({ tags }) => tags.some(({ name }) => name === 'changes')).map(({ name }) => name),

@@ -6,7 +6,8 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
-import { createRpcClient, type RpcClient } from '../../src/jsonRpc/client.ts'
+import type { RpcClient } from '../../src/jsonRpc/client.ts'
+import { createPatientClient } from '../../src/jsonRpc/testUtils/patientClient.ts'
 import { until } from '../../src/lib/testUtils/until.ts'
 import { claimPort } from './programs.ts'
 import { type RunningTestnet, startTestnet } from './testnet.ts'
@@ -48,7 +49,7 @@ export async function syncUnderKills({ kills, blocks }: { kills: number; blocks:
   const clients: RpcClient[] = []
   opened.defer(async () => void (await Promise.all(clients.map((client) => client.close()))))
   const connect = (url: string) => {
-    const client = createRpcClient({ url })
+    const client = createPatientClient({ url })
     clients.push(client)
     return client
   }

@@ -2,7 +2,7 @@ import { execFileSync } from 'node:child_process'
 import { randomBytes } from 'node:crypto'
 import { mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { createRpcClient } from '../../src/jsonRpc/client.ts'
+import { createPatientClient } from '../../src/jsonRpc/testUtils/patientClient.ts'
 import { until } from '../../src/lib/testUtils/until.ts'
 import { claimPort, startProgram } from './programs.ts'
 
@@ -43,7 +43,7 @@ export async function startOpGeth(binary: string, joinDir: string, directory: st
     '--ipcdisable',
   ])
   const rpcUrl = `http://127.0.0.1:${http}`
-  const client = createRpcClient({ url: rpcUrl })
+  const client = createPatientClient({ url: rpcUrl })
   try {
     await until(() => client.request('eth_chainId', []))
     if (peer !== undefined) await client.request('admin_addPeer', [await enodeOf(peer)])
@@ -54,7 +54,7 @@ export async function startOpGeth(binary: string, joinDir: string, directory: st
 }
 
 async function enodeOf({ rpcUrl }: OpGeth): Promise<string> {
-  const client = createRpcClient({ url: rpcUrl })
+  const client = createPatientClient({ url: rpcUrl })
   try {
     const { enode } = (await client.request('admin_nodeInfo', [])) as { enode: string }
     return enode.replace(/@[^:]+:/, '@127.0.0.1:')

@@ -3,7 +3,8 @@ import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect } from 'vitest'
 import { TEST_JWT_SECRET } from '../../src/execution/testUtils/executionNode.ts'
-import { createRpcClient, type RpcClient } from '../../src/jsonRpc/client.ts'
+import type { RpcClient } from '../../src/jsonRpc/client.ts'
+import { createPatientClient } from '../../src/jsonRpc/testUtils/patientClient.ts'
 import { JsonRpcError } from '../../src/jsonRpc/types.ts'
 import { toHex } from '../../src/lib/hex.ts'
 import { until } from '../../src/lib/testUtils/until.ts'
@@ -46,10 +47,9 @@ export async function startComparedGeth(path: string, directory: string, genesis
   const child = spawn(path, [...flags, ...rest, '--ipcdisable', '--syncmode=full', '--gcmode=archive'], {
     stdio: 'ignore',
   })
-  const timeoutMs = 100_000
-  const eth = createRpcClient({ url: `http://127.0.0.1:${http}`, timeoutMs })
+  const eth = createPatientClient({ url: `http://127.0.0.1:${http}` })
   await until('op-geth', () => eth.request('eth_chainId', []))
-  const engine = createRpcClient({ url: `http://127.0.0.1:${auth}`, timeoutMs, jwtSecret: TEST_JWT_SECRET })
+  const engine = createPatientClient({ url: `http://127.0.0.1:${auth}`, jwtSecret: TEST_JWT_SECRET })
   return { process: child, eth, engine, wsUrl: `ws://127.0.0.1:${ws}` }
 }
 

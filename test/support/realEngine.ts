@@ -5,9 +5,10 @@ import { createEngineMethods } from '../../src/execution/engineApi/index.ts'
 import { initChain, openChain } from '../../src/execution/index.ts'
 import { createEthMethods, DEFAULT_RPC_OPTIONS } from '../../src/execution/rpc/index.ts'
 import { TxPool } from '../../src/execution/txPool/index.ts'
-import { createRpcClient, type RpcClient } from '../../src/jsonRpc/client.ts'
+import type { RpcClient } from '../../src/jsonRpc/client.ts'
 import { createRpcApp, serveApp } from '../../src/jsonRpc/httpServer.ts'
 import { createRpcDispatcher } from '../../src/jsonRpc/server.ts'
+import { createPatientClient } from '../../src/jsonRpc/testUtils/patientClient.ts'
 import { JsonRpcError, type JsonValue } from '../../src/jsonRpc/types.ts'
 import { systemClock } from '../../src/lib/clock.ts'
 import { toHex } from '../../src/lib/hex.ts'
@@ -86,7 +87,7 @@ export class RealEngine {
     const dispatcher = createRpcDispatcher({ methods: new Map(Object.entries({ ...eth, ...engine.methods })) })
     const server = await serveApp(createRpcApp({ dispatcher, jwtSecret: JWT_SECRET }), '127.0.0.1', 0, 'test')
     opened.defer(() => server.close())
-    const rpc = createRpcClient({ url: server.url, jwtSecret: JWT_SECRET })
+    const rpc = createPatientClient({ url: server.url, jwtSecret: JWT_SECRET })
     opened.defer(() => rpc.close())
     this.running = { rpc, stop: () => opened.disposeAsync() }
   }

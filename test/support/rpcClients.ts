@@ -1,7 +1,5 @@
-import { createRpcClient, type RpcClient } from '../../src/jsonRpc/client.ts'
-
-/** A long timeout, so that only a hang fails. A busy machine may exceed the clients' default of ten seconds. */
-const TIMEOUT_MS = 120_000
+import type { RpcClient } from '../../src/jsonRpc/client.ts'
+import { createPatientClient } from '../../src/jsonRpc/testUtils/patientClient.ts'
 
 /** Clients of the programs that a test file has started. */
 export interface RpcClients {
@@ -13,7 +11,7 @@ export function createRpcClients(): RpcClients {
   const clients: RpcClient[] = []
   return {
     connectTo(url) {
-      const client = createRpcClient({ url: url ?? '', timeoutMs: TIMEOUT_MS })
+      const client = createPatientClient({ url: url ?? '' })
       clients.push(client)
       return client
     },

@@ -8,7 +8,8 @@ import { setTimeout as delay } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
 import { blocksOfChannel, channelsOf, readPostedFrames } from '../../src/batcher/testUtils/l1Batches.ts'
 import { signTransaction } from '../../src/execution/testUtils/signTransaction.ts'
-import { createRpcClient, type RpcClient } from '../../src/jsonRpc/client.ts'
+import type { RequestOptions, RpcClient } from '../../src/jsonRpc/client.ts'
+import { createPatientClient } from '../../src/jsonRpc/testUtils/patientClient.ts'
 import { fromHex, type Hex, toHex, toQuantity } from '../../src/lib/hex.ts'
 import { parseRollupConfig } from '../../src/rollup/protocol/index.ts'
 import type { RollupConfig } from '../../src/rollup/protocol/types.ts'
@@ -57,9 +58,9 @@ export class SubmitterChain {
   private constructor(testnet: RunningTestnet, config: RollupConfig, sequencer: SequencerUrls) {
     this.testnet = testnet
     this.config = config
-    this.l1 = createRpcClient({ url: testnet.l1.rpc, timeoutMs: 30_000 })
-    this.rollup = createRpcClient({ url: sequencer.rollupRpc })
-    this.eth = createRpcClient({ url: sequencer.ethRpc })
+    this.l1 = createPatientClient({ url: testnet.l1.rpc })
+    this.rollup = createPatientClient({ url: sequencer.rollupRpc })
+    this.eth = createPatientClient({ url: sequencer.ethRpc })
   }
 
   static async start({ l1BlockTime, args = [], handOver }: SubmitterChainOptions): Promise<SubmitterChain> {
@@ -67,7 +68,7 @@ export class SubmitterChain {
     const config = parseRollupConfig(JSON.parse(readFileSync(join(testnet.joinDir, 'rollup.json'), 'utf8')))
     const [ours] = testnet.nodes
     if (ours === undefined) throw new Error('the testnet has no node')
-    const admin = createRpcClient({ url: testnet.batcher.adminRpc, timeoutMs: 60_000 })
+    const admin = createPatientClient({ url: testnet.batcher.adminRpc })
     await admin.request('admin_stopBatcher', [])
     await admin.close()
     return new SubmitterChain(testnet, config, handOver === undefined ? ours : await handOver(testnet))
@@ -206,12 +207,12 @@ export class SubmitterProcess {
   }
 
   /** Calls its admin RPC. */
-  async request(method: string, params: readonly unknown[] = [], timeoutMs = 10_000): Promise<unknown> {
+  async request(method: string, params: readonly unknown[] = [], options: RequestOptions = {}): Promise<unknown> {
     const url = await this.up
     if (url === undefined) throw new Error(`the submitter has ended: ${this.lines.slice(-5).join('\n')}`)
-    const client = createRpcClient({ url, timeoutMs })
+    const client = createPatientClient({ url })
     try {
-      return await client.request(method, params)
+      return await client.request(method, params, options)
     } finally {
       await client.close()
     }

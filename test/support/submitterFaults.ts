@@ -171,7 +171,7 @@ export async function submitUnderFaults(options: {
 /** Lets the submitter post everything. The safe head must reach the previous unsafe head. */
 async function drains(chain: SubmitterChain, submitter: SubmitterProcess): Promise<boolean> {
   const { unsafe } = await chain.heads()
-  await submitter.request('admin_stopBatcher', [], 120_000)
+  await submitter.request('admin_stopBatcher', [])
   await until('the last safe block', async () => (await chain.heads()).safe.number >= unsafe.number)
   return (await chain.blockHash(unsafe.number)) === unsafe.hash
 }

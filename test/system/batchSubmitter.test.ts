@@ -53,7 +53,7 @@ beforeAll(async () => {
     followers.push(connectTo(await startOpNode(opNode, geth, testnet, directory, testnet.l1.beacon)))
   }
   // Stops the testnet's own submitter.
-  await connectTo(testnet.batcher.adminRpc).request('admin_stopBatcher', [], { timeoutMs: 60_000 })
+  await connectTo(testnet.batcher.adminRpc).request('admin_stopBatcher', [])
 }, 900_000)
 
 afterAll(async () => {

@@ -10,7 +10,8 @@ import { createBatchSubmitterCommand } from '../../src/cli/batchSubmitter/batchS
 import { createGethCommand } from '../../src/cli/geth/gethCommand.ts'
 import { createRollupNodeCommand } from '../../src/cli/node/rollupNodeCommand.ts'
 import { createDeviumCommand } from '../../src/cli/operator/deviumCommand.ts'
-import { createRpcClient, type RpcClient } from '../../src/jsonRpc/client.ts'
+import type { RpcClient } from '../../src/jsonRpc/client.ts'
+import { createPatientClient } from '../../src/jsonRpc/testUtils/patientClient.ts'
 import { ManagedProcess } from '../../testnet/process/managedProcess.ts'
 import { type GuardedEndpoints, SECRETS, startGuardedEndpoints } from '../support/guardedEndpoints.ts'
 import { type JoinedNode, joinTestnet } from '../support/joinedNode.ts'
@@ -111,7 +112,7 @@ beforeAll(async () => {
     },
   )
   enginePort.backend = `http://127.0.0.1:${joined.options.ports.engineRpc}`
-  joinedRpc = createRpcClient({ url: joined.rollupRpc })
+  joinedRpc = createPatientClient({ url: joined.rollupRpc })
 })
 afterAll(async () => {
   await Promise.all(started.map((program) => program.stop('SIGTERM', 10_000)))
@@ -199,7 +200,7 @@ it('every program authenticates at every address, and never shows the password',
 
 /** A blob transaction of the batch submitter. */
 async function blobTransaction(): Promise<string> {
-  const l1 = createRpcClient({ url: testnet.l1.rpc })
+  const l1 = createPatientClient({ url: testnet.l1.rpc })
   try {
     for (let number = 1; ; number++) {
       const block = (await l1.request('eth_getBlockByNumber', [`0x${number.toString(16)}`, true])) as {
@@ -215,7 +216,7 @@ async function blobTransaction(): Promise<string> {
 
 /** Sends a transaction to the joined execution client, which forwards it. */
 async function sendTransaction(): Promise<void> {
-  const eth = createRpcClient({ url: joined.ethRpc })
+  const eth = createPatientClient({ url: joined.ethRpc })
   const account = privateKeyToAccount(testnet.accounts[0]?.privateKey ?? '0x')
   const fees = { maxFeePerGas: 10n ** 10n, maxPriorityFeePerGas: 10n ** 6n }
   const transaction = { chainId: testnet.l2.chainId, to: account.address, gas: 21_000n, nonce: 0, ...fees }

@@ -1,7 +1,7 @@
 import { join } from 'node:path'
 import type { Browser, Page } from 'playwright-core'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { createRpcClient } from '../../src/jsonRpc/client.ts'
+import { createPatientClient } from '../../src/jsonRpc/testUtils/patientClient.ts'
 import { WAIT_LIMIT_MS } from '../../src/lib/testUtils/until.ts'
 import { blocksTopic } from '../../src/p2p/base/topics.ts'
 import { type RawPeer, startRawPeer } from '../../src/p2p/testUtils/rawPeer.ts'
@@ -54,7 +54,7 @@ describe.skipIf(chromium === undefined)('the dashboard of a testnet with a hosti
     await page.locator('#toast.shown').waitFor()
   }
   const blocked = async (): Promise<unknown> => {
-    const client = createRpcClient({ url: net.nodes[0]?.rollupRpc ?? '' })
+    const client = createPatientClient({ url: net.nodes[0]?.rollupRpc ?? '' })
     try {
       return await client.request('deviump2p_listBlockedPeers', [])
     } finally {
@@ -76,7 +76,7 @@ describe.skipIf(chromium === undefined)('the dashboard of a testnet with a hosti
   })
 
   it('says that every node is stopped while the sequencer is, and names the command that helps', async () => {
-    const client = createRpcClient({ url: net.nodes[0]?.rollupRpc ?? '' })
+    const client = createPatientClient({ url: net.nodes[0]?.rollupRpc ?? '' })
     try {
       await client.request('admin_stopSequencer', [])
       await page.getByRole('heading', { level: 1, name: /^Sequencer is stopped\. An operator has stopped/ }).waitFor()

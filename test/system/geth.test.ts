@@ -9,7 +9,8 @@ import { privateKeyToAccount } from 'viem/accounts'
 import { afterAll, afterEach, describe, expect, it } from 'vitest'
 import { BlockDriver } from '../../src/execution/testUtils/blockDriver.ts'
 import { loadRecordedRpc } from '../../src/execution/testUtils/recordedRpc.ts'
-import { createRpcClient, type RpcClient } from '../../src/jsonRpc/client.ts'
+import type { RpcClient } from '../../src/jsonRpc/client.ts'
+import { createPatientClient } from '../../src/jsonRpc/testUtils/patientClient.ts'
 import { createWebSocketRpcClient } from '../../src/jsonRpc/webSocketClient.ts'
 import { toHex } from '../../src/lib/hex.ts'
 import { loadJwtSecret } from '../../src/lib/jwt.ts'
@@ -86,7 +87,7 @@ async function start(datadir: string, ...flags: string[]): Promise<Running> {
   })
   const urlOf = (field: string) => new RegExp(`\\b${field}="?(http://[^\\s"]+)`).exec(line)?.[1] ?? ''
   const jwtSecret = loadJwtSecret(join(datadir, 'geth', 'jwtsecret'), { create: false })
-  const engine = createRpcClient({ url: urlOf('engine'), jwtSecret })
+  const engine = createPatientClient({ url: urlOf('engine'), jwtSecret })
   return { ...started, eth: urlOf('http'), engine, driver: new BlockDriver(engine, recording.rollup) }
 }
 
@@ -270,7 +271,7 @@ describe('running', () => {
     expect(await post('evil.example')).toMatchObject({ status: 403 })
     expect((await post('localhost', 'https://app.example')).headers).not.toHaveProperty(CORS)
     expect((await fetch(`${node.eth}/healthz`)).status).toBe(200)
-    const eth = createRpcClient({ url: node.eth })
+    const eth = createPatientClient({ url: node.eth })
     expect(await eth.request('rpc_modules', [])).toEqual({ eth: '1.0', net: '1.0', rpc: '1.0' })
     await expect(eth.request('debug_getRawHeader', ['latest'])).rejects.toMatchObject({ rpcCode: -32601 })
     await expect(eth.request('engine_exchangeCapabilities', [[]])).rejects.toMatchObject({ rpcCode: -32601 })

@@ -4,7 +4,8 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { createRpcClient, type RpcClient } from '../../src/jsonRpc/client.ts'
+import type { RpcClient } from '../../src/jsonRpc/client.ts'
+import { createPatientClient } from '../../src/jsonRpc/testUtils/patientClient.ts'
 import { CLOSED_PORT } from '../../src/p2p/testUtils/rawServer.ts'
 import { startTcpProxy, type TcpProxy } from '../../testnet/links/tcpProxy.ts'
 import { startOurs, stopPrograms } from '../support/programs.ts'
@@ -57,8 +58,8 @@ describe.runIf(process.env.DEVIUM_LONG_FAULTS === 'all')('a node with mostly bro
       '--rpc.port=0',
       '--p2p.disable',
     ])
-    node = createRpcClient({ url: rpc })
-    sequencer = createRpcClient({ url: testnet.nodes[0]?.rollupRpc ?? '' })
+    node = createPatientClient({ url: rpc })
+    sequencer = createPatientClient({ url: testnet.nodes[0]?.rollupRpc ?? '' })
   })
   afterAll(async () => {
     await stopPrograms()

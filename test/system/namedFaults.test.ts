@@ -7,7 +7,7 @@ import { promisify } from 'node:util'
 import type { Browser, Page } from 'playwright-core'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { statusOf } from '../../dashboard/statusSentence.ts'
-import { createRpcClient } from '../../src/jsonRpc/client.ts'
+import { createPatientClient } from '../../src/jsonRpc/testUtils/patientClient.ts'
 import { compressSnappy } from '../../src/p2p/base/snappyBlock.ts'
 import { blocksTopic } from '../../src/p2p/base/topics.ts'
 import { type RawPeer, startRawPeer } from '../../src/p2p/testUtils/rawPeer.ts'
@@ -58,7 +58,7 @@ async function request(url: string, method: NodeMethod): Promise<unknown> {
 }
 
 async function l1(method: string, params: unknown[]): Promise<unknown> {
-  const client = createRpcClient({ url: net.l1.rpc })
+  const client = createPatientClient({ url: net.l1.rpc })
   try {
     return await client.request(method, params)
   } finally {

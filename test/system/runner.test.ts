@@ -7,7 +7,7 @@ import { createInterface } from 'node:readline'
 import { setTimeout as delay } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
 import { afterAll, describe, expect, it, onTestFinished } from 'vitest'
-import { createRpcClient } from '../../src/jsonRpc/client.ts'
+import { createPatientClient } from '../../src/jsonRpc/testUtils/patientClient.ts'
 import type { TestnetEvent } from '../../testnet/runner/events.ts'
 import { commandOf, descendantsOf, isAlive } from '../support/processes.ts'
 import { type RunningTestnet, startTestnet } from '../support/testnet.ts'
@@ -36,7 +36,7 @@ interface Block {
 }
 
 async function safeBlock(net: RunningTestnet, number?: string): Promise<Block> {
-  const client = createRpcClient({ url: net.nodes[0]?.ethRpc ?? '' })
+  const client = createPatientClient({ url: net.nodes[0]?.ethRpc ?? '' })
   try {
     return (await client.request('eth_getBlockByNumber', [number ?? 'safe', false])) as Block
   } finally {

@@ -18,7 +18,7 @@ import { privateKeyToAccount } from 'viem/accounts'
 import { chainConfig, getL2TransactionHashes, publicActionsL2, walletActionsL1 } from 'viem/op-stack'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { statusOf } from '../../dashboard/statusSentence.ts'
-import { createRpcClient } from '../../src/jsonRpc/client.ts'
+import { createPatientClient } from '../../src/jsonRpc/testUtils/patientClient.ts'
 import { toQuantity } from '../../src/lib/hex.ts'
 import { type Headers, postJson } from '../../src/lib/testUtils/httpRequest.ts'
 import { until } from '../../src/lib/testUtils/until.ts'
@@ -52,7 +52,7 @@ const dir = mkdtempSync(join(tmpdir(), 'devium-e2e-'))
 let testnet: RunningTestnet
 
 async function rpc<T = unknown>(url: string, method: string, params: unknown[] = []): Promise<T> {
-  const client = createRpcClient({ url })
+  const client = createPatientClient({ url })
   try {
     return (await client.request(method, params)) as T
   } finally {
@@ -70,7 +70,7 @@ const connected = async (rollupRpc: string) =>
 
 /** Hashes of the blocks from 0 to `last`. */
 async function blockHashes(ethRpc: string, last: number): Promise<unknown[]> {
-  const client = createRpcClient({ url: ethRpc })
+  const client = createPatientClient({ url: ethRpc })
   try {
     const calls = Array.from({ length: last + 1 }, (_, number) => ({
       method: 'eth_getBlockByNumber',

@@ -3,7 +3,8 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { domainSeparator } from 'viem'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { createRpcClient, type RpcClient } from '../../src/jsonRpc/client.ts'
+import type { RpcClient } from '../../src/jsonRpc/client.ts'
+import { createPatientClient } from '../../src/jsonRpc/testUtils/patientClient.ts'
 import { fromHex, toHex } from '../../src/lib/hex.ts'
 import { ZERO_ADDRESS } from '../../src/rollup/protocol/index.ts'
 import { type Anvil, startAnvil } from '../../test/support/anvil.ts'
@@ -43,7 +44,7 @@ describe('L2 genesis', () => {
     const path = join(directory, 'genesis.json')
     writeFileSync(path, JSON.stringify(genesis.file))
     anvil = await startAnvil({ hardfork: 'cancun', args: ['--init', path, '--chain-id', '901'] })
-    l2 = createRpcClient({ url: anvil.url })
+    l2 = createPatientClient({ url: anvil.url })
   })
   afterAll(async () => {
     await l2?.close()

@@ -2,7 +2,7 @@ import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'no
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
-import { createRpcClient } from '../../src/jsonRpc/client.ts'
+import { createPatientClient } from '../../src/jsonRpc/testUtils/patientClient.ts'
 import { startAnvil } from '../../test/support/anvil.ts'
 import { anvilArguments, findAnvil, L1_HARDFORK, loadTrustedSetup, takeNewestState } from './anvil.ts'
 
@@ -41,7 +41,7 @@ describe('takeNewestState', () => {
 describe('loadTrustedSetup', () => {
   it('requests a valid proof from Anvil', async () => {
     const anvil = await startAnvil({ hardfork: L1_HARDFORK, args: ['--no-mining'] })
-    const l1 = createRpcClient({ url: anvil.url })
+    const l1 = createPatientClient({ url: anvil.url })
     try {
       await loadTrustedSetup(l1, new AbortController().signal)
     } finally {

@@ -1,7 +1,7 @@
 import { parseGwei, sidecarsToVersionedHashes } from 'viem'
 import { privateKeyToAccount } from 'viem/accounts'
 import { expect, it, onTestFinished } from 'vitest'
-import { createRpcClient } from '../../src/jsonRpc/client.ts'
+import { createPatientClient } from '../../src/jsonRpc/testUtils/patientClient.ts'
 import { startAnvil } from '../../test/support/anvil.ts'
 import { devAccounts } from '../accounts.ts'
 import { L1_HARDFORK } from './anvil.ts'
@@ -14,7 +14,7 @@ const BLOB = `0x${'00'.repeat(131_072)}` as const
 
 it('serves the blobs of all blocks with the time of the slot', async () => {
   const anvil = await startAnvil({ hardfork: L1_HARDFORK, args: ['--no-mining'] })
-  const l1 = createRpcClient({ url: anvil.url })
+  const l1 = createPatientClient({ url: anvil.url })
   onTestFinished(async () => {
     await l1.close()
     await anvil.stop()

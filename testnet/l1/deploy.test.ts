@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { createRpcClient, type RpcClient } from '../../src/jsonRpc/client.ts'
+import type { RpcClient } from '../../src/jsonRpc/client.ts'
+import { createPatientClient } from '../../src/jsonRpc/testUtils/patientClient.ts'
 import { toHex } from '../../src/lib/hex.ts'
 import { type BlockId, JsonObjectReader } from '../../src/rollup/protocol/index.ts'
 import { type Anvil, startAnvil } from '../../test/support/anvil.ts'
@@ -29,7 +30,7 @@ describe('L1 deployment', () => {
       hardfork: 'cancun',
       args: ['--no-mining', '--gas-limit', '100000000', '--chain-id', '900', '--timestamp', String(genesisTime - 1)],
     })
-    l1 = createRpcClient({ url: anvil.url })
+    l1 = createPatientClient({ url: anvil.url })
     const steps = signDeployment(await planDeployment(new ArtifactStore(findContractsPackage()), parameters), 900)
     genesis = await deployContracts(l1, steps, parameters, Uint8Array.of(0x5b))
   })
@@ -97,7 +98,7 @@ describe('L1 deployment', () => {
 
   it('names the failed step', async () => {
     const second = await startAnvil({ hardfork: 'cancun', args: ['--no-mining', '--chain-id', '900'] })
-    const client = createRpcClient({ url: second.url })
+    const client = createPatientClient({ url: second.url })
     try {
       const broken = { what: 'a contract that reverts', to: null, data: Uint8Array.of(0xfe), gasLimit: 100_000 }
       const steps = signDeployment([broken], 900)

@@ -1,6 +1,7 @@
 import { createPublicClient, http, parseAbi, zeroHash } from 'viem'
 import { afterAll, afterEach, beforeAll, beforeEach, expect, it } from 'vitest'
-import { createRpcClient, type RpcClient } from '../../src/jsonRpc/client.ts'
+import type { RpcClient } from '../../src/jsonRpc/client.ts'
+import { createPatientClient } from '../../src/jsonRpc/testUtils/patientClient.ts'
 import { systemClock } from '../../src/lib/clock.ts'
 import { fromHex, type Hex, toHex } from '../../src/lib/hex.ts'
 import { createLogger } from '../../src/lib/logger.ts'
@@ -59,7 +60,7 @@ const rollup: RpcClient = {
 beforeAll(async () => {
   const args = ['--no-mining', '--gas-limit', '100000000', '--chain-id', '900', '--timestamp', String(genesisTime - 1)]
   anvil = await startAnvil({ hardfork: 'cancun', args })
-  l1 = createRpcClient({ url: anvil.url })
+  l1 = createPatientClient({ url: anvil.url })
   const steps = signDeployment(await planDeployment(new ArtifactStore(findContractsPackage()), parameters), 900)
   await deployContracts(l1, steps, parameters, fromHex('0x5b'))
 })

@@ -1,7 +1,7 @@
 import { expect, it, onTestFinished } from 'vitest'
-import { createRpcClient } from '../../jsonRpc/client.ts'
 import { createRpcApp, serveApp } from '../../jsonRpc/httpServer.ts'
 import { createRpcDispatcher } from '../../jsonRpc/server.ts'
+import { createPatientClient } from '../../jsonRpc/testUtils/patientClient.ts'
 import { errorWith } from '../../lib/testUtils/errorWith.ts'
 import { submitterInTest } from '../testUtils/submitterInTest.ts'
 import { TEST_TX_OPTIONS } from '../testUtils/submitterSetup.ts'
@@ -18,7 +18,7 @@ async function submitterThatDrains() {
   const app = createRpcApp({ dispatcher: createRpcDispatcher({ methods }) })
   const server = await serveApp(app, '127.0.0.1', 0, 'test')
   onTestFinished(server.close)
-  const client = createRpcClient({ url: server.url, timeoutMs: 60_000 })
+  const client = createPatientClient({ url: server.url })
   onTestFinished(client.close)
   await batcher.start()
   await log.seen('Added L2 block to local state', 4)

@@ -1,7 +1,8 @@
 import { Registry } from 'prom-client'
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest'
 import { type Anvil, startAnvil } from '../../../test/support/anvil.ts'
-import { createRpcClient, type RpcClient } from '../../jsonRpc/client.ts'
+import type { RpcClient } from '../../jsonRpc/client.ts'
+import { createPatientClient } from '../../jsonRpc/testUtils/patientClient.ts'
 import { createL1 } from '../../l1/index.ts'
 import { type RpcProxy, startRpcProxy } from '../../l1/testUtils/rpcProxy.ts'
 import { ManualClock } from '../../lib/clock.ts'
@@ -15,7 +16,7 @@ let rpc: RpcClient
 let account: Hex
 beforeAll(async () => {
   anvil = await startAnvil({ args: ['--no-mining'] })
-  rpc = createRpcClient({ url: anvil.url })
+  rpc = createPatientClient({ url: anvil.url })
   ;[account] = (await rpc.request('eth_accounts', [])) as [Hex]
   for (let i = 0; i < 3; i++) {
     await rpc.request('eth_sendTransaction', [{ from: account, to: account, value: '0x1' }])

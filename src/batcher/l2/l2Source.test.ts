@@ -1,7 +1,8 @@
 import { afterEach, describe, expect, it } from 'vitest'
-import { createRpcClient, type RpcClient } from '../../jsonRpc/client.ts'
+import type { RpcClient } from '../../jsonRpc/client.ts'
 import { createRpcApp, serveApp } from '../../jsonRpc/httpServer.ts'
 import { createRpcDispatcher } from '../../jsonRpc/server.ts'
+import { createPatientClient } from '../../jsonRpc/testUtils/patientClient.ts'
 import { JsonRpcError } from '../../jsonRpc/types.ts'
 import { quantityToNumber } from '../../lib/hex.ts'
 import { errorWith } from '../../lib/testUtils/errorWith.ts'
@@ -27,7 +28,7 @@ async function serve({ length = 1_000, maxBatchSize = 1_000, tooLarge = new Set<
   ])
   const app = createRpcApp({ dispatcher: createRpcDispatcher({ methods, maxBatchSize }) })
   const server = await serveApp(app, '127.0.0.1', 0, 'test')
-  const client = createRpcClient({ url: server.url })
+  const client = createPatientClient({ url: server.url })
   closers.push(client.close, server.close)
   const requests: number[] = []
   const rpc: Pick<RpcClient, 'request' | 'batch'> = {

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
-import { createRpcClient } from '../../jsonRpc/client.ts'
 import { createRpcApp, serveApp } from '../../jsonRpc/httpServer.ts'
 import { createRpcDispatcher } from '../../jsonRpc/server.ts'
+import { createPatientClient } from '../../jsonRpc/testUtils/patientClient.ts'
 import { keccak256Hex } from '../../lib/hash.ts'
 import { quantityToNumber, toHex } from '../../lib/hex.ts'
 import { encodePostExecTx } from '../../rollup/protocol/index.ts'
@@ -40,7 +40,7 @@ async function load(blocks: ReturnType<typeof blocksWith>): Promise<BatcherBlock
   ])
   const dispatcher = createRpcDispatcher({ methods, maxBatchSize: 100 })
   const server = await serveApp(createRpcApp({ dispatcher }), '127.0.0.1', 0, 'test')
-  const client = createRpcClient({ url: server.url })
+  const client = createPatientClient({ url: server.url })
   try {
     const loaded: BatcherBlock[] = []
     for await (const some of createL2Source(client, 20_000).blocks(1, blocks.length - 1)) loaded.push(...some)

@@ -1,6 +1,7 @@
 import { Registry } from 'prom-client'
 import { type AnvilOptions, type LeasedAnvil, leaseAnvil } from '../../../test/support/anvil.ts'
-import { createRpcClient, type RpcClient, RpcTransportError } from '../../jsonRpc/client.ts'
+import { type RpcClient, RpcTransportError } from '../../jsonRpc/client.ts'
+import { createPatientClient } from '../../jsonRpc/testUtils/patientClient.ts'
 import { systemClock } from '../../lib/clock.ts'
 import { toQuantity } from '../../lib/hex.ts'
 import type { Kzg } from '../../lib/kzg/index.ts'
@@ -110,7 +111,7 @@ export async function setUpSubmitter(
 ): Promise<SubmitterSetup> {
   const chain = loadRecordedChain(name)
   const anvil = await leaseAnvil({ ...anvilOptions, args: ['--chain-id', '900', ...(anvilOptions.args ?? [])] })
-  const l1 = createRpcClient({ url: anvil.url, timeoutMs: L1_TIMEOUT_MS })
+  const l1 = createPatientClient({ url: anvil.url })
   // The recorded blocks have L1 origins up to here. An L1 head below them would never reach a channel's duration.
   await l1.request('anvil_mine', ['0x28'])
   const signer = createLocalSigner({ privateKey: BATCHER_KEY })
@@ -118,7 +119,7 @@ export async function setUpSubmitter(
   await node.start()
   const log = createLogRecorder()
   const fatal: unknown[] = []
-  const l2 = createRpcClient({ url: node.url })
+  const l2 = createPatientClient({ url: node.url })
   const submitters: BatchSubmitter[] = []
   let blobBaseFeeRequested = Promise.withResolvers<void>()
   const setup: SubmitterSetup = {

@@ -1,7 +1,8 @@
 import { Registry } from 'prom-client'
 import { afterEach, beforeEach, expect } from 'vitest'
 import { type LeasedAnvil, leaseAnvil } from '../../../test/support/anvil.ts'
-import { createRpcClient, type RpcClient } from '../../jsonRpc/client.ts'
+import type { RpcClient } from '../../jsonRpc/client.ts'
+import { createPatientClient } from '../../jsonRpc/testUtils/patientClient.ts'
 import { type Clock, systemClock } from '../../lib/clock.ts'
 import type { Hex } from '../../lib/hex.ts'
 import { kzg } from '../../lib/kzg/testUtils/kzgInTest.ts'
@@ -29,7 +30,7 @@ export function useL1(): void {
     log = createLogRecorder()
     anvil = await leaseAnvil({ args: ['--chain-id', '900', '--slots-in-an-epoch', '1'] })
     // Anvil takes seconds of an idle processor for its first blob. Meanwhile it answers nothing.
-    rpc = createRpcClient({ url: anvil.url, timeoutMs: 120_000 })
+    rpc = createPatientClient({ url: anvil.url })
   })
   afterEach(async () => {
     await rpc.close()

@@ -1,7 +1,7 @@
 import { describe, expect, it, onTestFinished } from 'vitest'
-import { createRpcClient } from '../../jsonRpc/client.ts'
 import { createRpcApp, serveApp } from '../../jsonRpc/httpServer.ts'
 import { createRpcDispatcher, type RpcHandler } from '../../jsonRpc/server.ts'
+import { createPatientClient } from '../../jsonRpc/testUtils/patientClient.ts'
 import { JsonRpcError, type JsonValue } from '../../jsonRpc/types.ts'
 import { ManualClock } from '../../lib/clock.ts'
 import { errorWith } from '../../lib/testUtils/errorWith.ts'
@@ -66,7 +66,7 @@ describe('block builders', () => {
       0,
       'test',
     )
-    const client = createRpcClient({ url: server.url })
+    const client = createPatientClient({ url: server.url })
     onTestFinished(async () => {
       await client.close()
       await server.close()

@@ -5,7 +5,8 @@ import { dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { afterEach, beforeEach, describe, expect, it, onTestFinished } from 'vitest'
 import { BATCHER_KEY, type SubmitterSetup, setUpSubmitter } from '../../batcher/testUtils/submitterSetup.ts'
-import { createRpcClient, type RpcClient } from '../../jsonRpc/client.ts'
+import type { RpcClient } from '../../jsonRpc/client.ts'
+import { createPatientClient } from '../../jsonRpc/testUtils/patientClient.ts'
 import { startRpcProxy } from '../../l1/testUtils/rpcProxy.ts'
 import { kzg } from '../../lib/kzg/testUtils/kzgInTest.ts'
 import { postJson } from '../../lib/testUtils/httpRequest.ts'
@@ -93,7 +94,7 @@ async function startLine(program: Program): Promise<Record<string, string>> {
 }
 
 async function adminOf(program: Program): Promise<RpcClient> {
-  const client = createRpcClient({ url: (await startLine(program)).rpc ?? '', timeoutMs: 60_000 })
+  const client = createPatientClient({ url: (await startLine(program)).rpc ?? '' })
   clients.push(client)
   return client
 }

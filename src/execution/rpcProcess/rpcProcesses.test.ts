@@ -2,7 +2,8 @@ import { connect } from 'node:net'
 import { createPublicClient, webSocket } from 'viem'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { isAlive } from '../../../test/support/processes.ts'
-import { createRpcClient, type RpcClient } from '../../jsonRpc/client.ts'
+import type { RpcClient } from '../../jsonRpc/client.ts'
+import { createPatientClient } from '../../jsonRpc/testUtils/patientClient.ts'
 import type { JsonValue } from '../../jsonRpc/types.ts'
 import { ManualClock } from '../../lib/clock.ts'
 import { fromHex, type Hex, toHex, toQuantity } from '../../lib/hex.ts'
@@ -17,8 +18,6 @@ const NOBODY: Hex = '0x00000000000000000000000000000000000abcde'
 /** Stores 7, emits a log, and calls no other contract. */
 const BUSY = fromHex('0x600760005560006000a060006000600060006000730000000000000000000000000000000000abcdef5af1')
 const ENDLESS: Hex = '0x5b600056'
-/** A busy machine takes many seconds to start a process. */
-const LOADING_MS = 100_000
 
 let node: ExecutionNode
 let driver: BlockDriver
@@ -46,7 +45,7 @@ async function start(options: Parameters<typeof serveNode>[1] = {}): Promise<Sta
   return {
     ...served,
     client() {
-      const client = createRpcClient({ url: served.url, timeoutMs: LOADING_MS })
+      const client = createPatientClient({ url: served.url })
       opened.defer(() => client.close())
       return client
     },

@@ -1,9 +1,10 @@
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { createRpcClient, type RpcClient } from '../../jsonRpc/client.ts'
+import type { RpcClient } from '../../jsonRpc/client.ts'
 import { createRpcApp, serveApp } from '../../jsonRpc/httpServer.ts'
 import { createRpcDispatcher } from '../../jsonRpc/server.ts'
+import { createPatientClient } from '../../jsonRpc/testUtils/patientClient.ts'
 import { systemClock } from '../../lib/clock.ts'
 import { silentLogger } from '../../lib/logger.ts'
 import type { Work } from '../../lib/yieldToLoop.ts'
@@ -75,7 +76,7 @@ export async function startExecutionNode(
       onUnexpectedError: (_, error) => unexpected.push(error),
     })
   const open = (url: string, jwtSecret?: Uint8Array) => {
-    const client = createRpcClient({ url, timeoutMs: PATIENCE_MS, ...(jwtSecret === undefined ? {} : { jwtSecret }) })
+    const client = createPatientClient({ url, ...(jwtSecret === undefined ? {} : { jwtSecret }) })
     opened.defer(() => client.close())
     return client
   }

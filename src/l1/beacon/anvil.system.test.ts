@@ -1,7 +1,8 @@
 import { privateKeyToAccount } from 'viem/accounts'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { type Anvil, startAnvil } from '../../../test/support/anvil.ts'
-import { createRpcClient, type RpcClient } from '../../jsonRpc/client.ts'
+import type { RpcClient } from '../../jsonRpc/client.ts'
+import { createPatientClient } from '../../jsonRpc/testUtils/patientClient.ts'
 import { concatBytes } from '../../lib/bytes.ts'
 import { systemClock } from '../../lib/clock.ts'
 import { fromHex, type Hex, toHex } from '../../lib/hex.ts'
@@ -28,7 +29,7 @@ describe.each(['cancun', 'prague', 'osaka'])('blobs of Anvil at %s', (hardfork) 
   beforeAll(async () => {
     anvil = await startAnvil({ hardfork, args: ['--no-mining'] })
     // On a busy machine, Anvil takes long for the proofs of its first blobs.
-    rpc = createRpcClient({ url: anvil.url, timeoutMs: 60_000 })
+    rpc = createPatientClient({ url: anvil.url })
     beacon = createBeacon({ kzg, clock: systemClock, logger: silentLogger }, { url: anvil.url })
     await rpc.request('anvil_mine', ['0x3'])
     const blobs = data.map(encodeBlob)

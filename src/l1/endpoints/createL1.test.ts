@@ -2,7 +2,8 @@ import { Registry } from 'prom-client'
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest'
 import { type Anvil, startAnvil } from '../../../test/support/anvil.ts'
 import { startTcpProxy } from '../../../testnet/links/tcpProxy.ts'
-import { createRpcClient, type RpcClient } from '../../jsonRpc/client.ts'
+import type { RpcClient } from '../../jsonRpc/client.ts'
+import { createPatientClient } from '../../jsonRpc/testUtils/patientClient.ts'
 import { ManualClock, systemClock } from '../../lib/clock.ts'
 import { UsageError } from '../../lib/errors.ts'
 import { createLogger } from '../../lib/logger.ts'
@@ -14,7 +15,7 @@ let anvil: Anvil
 let rpc: RpcClient
 beforeAll(async () => {
   anvil = await startAnvil({ args: ['--no-mining'] })
-  rpc = createRpcClient({ url: anvil.url })
+  rpc = createPatientClient({ url: anvil.url })
   const [from] = (await rpc.request('eth_accounts', [])) as string[]
   for (let i = 0; i < 6; i++) {
     await rpc.request('eth_sendTransaction', [{ from, to: from, value: '0x1' }])

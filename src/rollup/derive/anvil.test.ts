@@ -1,6 +1,7 @@
 import { afterEach, beforeEach, expect, it } from 'vitest'
 import { type Anvil, startAnvil } from '../../../test/support/anvil.ts'
-import { createRpcClient, type RpcClient } from '../../jsonRpc/client.ts'
+import type { RpcClient } from '../../jsonRpc/client.ts'
+import { createPatientClient } from '../../jsonRpc/testUtils/patientClient.ts'
 import { createL1Client, type L1Client } from '../../l1/index.ts'
 import { systemClock } from '../../lib/clock.ts'
 import { type Hex, normalizeHex, toHex, toQuantity } from '../../lib/hex.ts'
@@ -23,7 +24,7 @@ let pipeline: DerivationPipeline
 
 beforeEach(async () => {
   anvil = await startAnvil({ hardfork: 'prague', args: ['--no-mining', '--timestamp', '1700000000'] })
-  rpc = createRpcClient({ url: anvil.url })
+  rpc = createPatientClient({ url: anvil.url })
   l1 = createL1Client({ rpc, logger: silentLogger, clock: systemClock })
   const accounts = await rpc.request('eth_accounts', [])
   batcher = normalizeHex(Array.isArray(accounts) ? accounts[0] : undefined, 20, 'account')

@@ -1,7 +1,8 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
-import { createRpcClient, type RpcClient } from '../../jsonRpc/client.ts'
+import type { RpcClient } from '../../jsonRpc/client.ts'
 import { createRpcApp, type HttpServerHandle, serveApp } from '../../jsonRpc/httpServer.ts'
 import { createRpcDispatcher, type RpcHandler } from '../../jsonRpc/server.ts'
+import { createPatientClient } from '../../jsonRpc/testUtils/patientClient.ts'
 import { JsonRpcError, type JsonValue } from '../../jsonRpc/types.ts'
 import { errorWith } from '../../lib/testUtils/errorWith.ts'
 import { payloadToJson } from '../protocol/index.ts'
@@ -68,7 +69,7 @@ beforeEach(async () => {
   }
   const app = createRpcApp({ dispatcher: createRpcDispatcher({ methods }), jwtSecret: SECRET })
   server = await serveApp(app, '127.0.0.1', 0, 'test')
-  rpc = createRpcClient({ url: server.url, jwtSecret: SECRET })
+  rpc = createPatientClient({ url: server.url, jwtSecret: SECRET })
   client = createEngineClient({ rpc }, CONFIG)
 })
 
@@ -178,7 +179,7 @@ describe('reads', () => {
 
 describe('transport', () => {
   it('reports the HTTP status when the JWT secret is refused', async () => {
-    const unauthorized = createRpcClient({ url: server.url, jwtSecret: new Uint8Array(32).fill(8) })
+    const unauthorized = createPatientClient({ url: server.url, jwtSecret: new Uint8Array(32).fill(8) })
     await expect(createEngineClient({ rpc: unauthorized }, CONFIG).chainId()).rejects.toMatchObject({
       code: 'rpc-transport',
       details: { status: 401 },

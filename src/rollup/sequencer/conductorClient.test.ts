@@ -1,5 +1,6 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
-import { createRpcClient, type RpcClient } from '../../jsonRpc/client.ts'
+import type { RpcClient } from '../../jsonRpc/client.ts'
+import { createPatientClient } from '../../jsonRpc/testUtils/patientClient.ts'
 import { JsonRpcError } from '../../jsonRpc/types.ts'
 import { ManualClock, systemClock } from '../../lib/clock.ts'
 import { silentLogger } from '../../lib/logger.ts'
@@ -18,7 +19,7 @@ let client: ConductorClient
 
 beforeEach(async () => {
   conductor = await startFakeConductor()
-  rpc = createRpcClient({ url: conductor.url })
+  rpc = createPatientClient({ url: conductor.url })
   client = new ConductorClient({ rpc, clock: systemClock, logger: silentLogger }, { timeoutMs: WAIT_LIMIT_MS })
 })
 afterEach(async () => {

@@ -1,6 +1,6 @@
 import { type Agent, request } from 'node:http'
 import { connect } from 'node:net'
-import { createRpcClient } from '../../../src/jsonRpc/client.ts'
+import { createPatientClient } from '../../../src/jsonRpc/testUtils/patientClient.ts'
 import type { Random } from '../random.ts'
 import { type Fault, faultOfAnswer } from './answers.ts'
 
@@ -144,7 +144,7 @@ function send(port: HttpPort, { method, path, headers, body, isChunked }: Sent, 
 
 /** Whether a batch submitter is stopping and reports why its data does not reach L1. */
 async function cannotSave({ url }: HttpPort): Promise<boolean> {
-  const client = createRpcClient({ url })
+  const client = createPatientClient({ url })
   try {
     const status = (await client.request('admin_batcherStatus', [])) as { stopping: boolean; ok: boolean }
     return status.stopping && !status.ok

@@ -1,6 +1,6 @@
 import { Agent } from 'node:http'
 import { privateKeyToAccount } from 'viem/accounts'
-import { createRpcClient } from '../../../src/jsonRpc/client.ts'
+import { createPatientClient } from '../../../src/jsonRpc/testUtils/patientClient.ts'
 import { systemClock, unixSeconds } from '../../../src/lib/clock.ts'
 import { createJwt, loadJwtSecret } from '../../../src/lib/jwt.ts'
 import { Random } from '../random.ts'
@@ -144,7 +144,7 @@ export async function chainFacts(
 }
 
 async function request<T>(url: string, method: string, params: unknown[] = []): Promise<T> {
-  const client = createRpcClient({ url })
+  const client = createPatientClient({ url })
   try {
     return (await client.request(method, params)) as T
   } finally {

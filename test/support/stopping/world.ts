@@ -1,7 +1,8 @@
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { createRpcClient, type RpcClient } from '../../../src/jsonRpc/client.ts'
+import type { RpcClient } from '../../../src/jsonRpc/client.ts'
+import { createPatientClient } from '../../../src/jsonRpc/testUtils/patientClient.ts'
 import { type FakeServer, type RpcAnswer, startFakeBeacon, startFakeRpc } from './servers.ts'
 import { type ProgramOptions, StoppedProgram } from './stoppedProgram.ts'
 
@@ -59,7 +60,7 @@ export class World {
   }
 
   client(url: string, isEngine = false): RpcClient {
-    const client = createRpcClient({ url, timeoutMs: 100_000, ...(isEngine ? { jwtSecret: JWT_SECRET } : {}) })
+    const client = createPatientClient({ url, ...(isEngine ? { jwtSecret: JWT_SECRET } : {}) })
     this.opened.defer(() => client.close())
     return client
   }

@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, expect, it } from 'vitest'
 import { type Anvil, startAnvil } from '../../../../test/support/anvil.ts'
-import { createRpcClient, type RpcClient } from '../../../jsonRpc/client.ts'
+import type { RpcClient } from '../../../jsonRpc/client.ts'
+import { createPatientClient } from '../../../jsonRpc/testUtils/patientClient.ts'
 import type { Hex } from '../../../lib/hex.ts'
 import { errorWith } from '../../../lib/testUtils/errorWith.ts'
 import {
@@ -21,7 +22,7 @@ let stateRoot: Hex
 
 beforeAll(async () => {
   anvil = await startAnvil()
-  rpc = createRpcClient({ url: anvil.url })
+  rpc = createPatientClient({ url: anvil.url })
   await rpc.request('anvil_setCode', [CONTRACT, '0x600160005500'])
   await rpc.request('anvil_setStorageAt', [CONTRACT, '0x1', `0x${'00'.repeat(31)}07`])
   for (const slot of [2, 3, 4, 5]) {
