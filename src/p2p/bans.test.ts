@@ -14,8 +14,7 @@ async function startBanned({ node, address }: TestNode, { afterConnecting = () =
   const raw = await rawPeerInTest([TOPIC])
   await raw.connect(address)
   afterConnecting()
-  const damaged = Array.from({ length: 6 }, (_, n) => Uint8Array.of(5, 0x10, 1, n))
-  raw.publishTogether(TOPIC, damaged)
+  raw.publishDamaged(TOPIC, 6)
   await until('the ban', async () => {
     if ((await node.bans()).some(({ subject }) => subject === raw.peerId)) return true
     throw new Error(`no ban at ${JSON.stringify(await node.peerScore(raw.peerId))}`)

@@ -21,8 +21,7 @@ it('a restart does not reset the score of a hostile peer, and its decay continue
   const first = await startAt(kept)
   const raw = await rawPeerInTest([TOPIC])
   await raw.connect(first.address)
-  const damaged = Array.from({ length: 5 }, (_, n) => Uint8Array.of(5, 0x10, 1, n))
-  raw.publishTogether(TOPIC, damaged)
+  raw.publishDamaged(TOPIC, 5)
   await until('its price', async () => (await totalOf(first, raw.peerId)) < -60)
   const thresholds = (await first.node.peerScore(raw.peerId))[0]?.thresholds
   expect(thresholds?.find(({ name }) => name === 'mesh')?.changesInS).toBeGreaterThan(10)

@@ -162,7 +162,7 @@ describe('a program that receives a signal', () => {
   })
 
   it('exits when it has stopped, even if libraries still wait', async () => {
-    const { child, exited } = spawnProgram(`signal.addEventListener('abort', () => setTimeout(resolve, 50))`)
+    const { child, exited } = spawnProgram(`signal.addEventListener('abort', resolve)`)
     await once(child.stdout, 'data')
     child.kill('SIGTERM')
     expect(await exited).toEqual([0, null])

@@ -14,8 +14,11 @@ export interface RawPeer {
   connect(address: string): Promise<void>
   /** Sends to every peer on the topic. */
   publish(topic: string, data: Uint8Array): Promise<void>
-  /** Sends all messages in one RPC: a node reads no further RPC of a peer whose score these have lowered too far. */
-  publishTogether(topic: string, messages: readonly Uint8Array[]): void
+  /**
+   * Sends different messages that are not snappy, in one RPC: a node reads no further RPC of a peer whose score these have
+   * lowered too far.
+   */
+  publishDamaged(topic: string, count: number): void
   /** Stores the message without sending it. Its next heartbeats announce it. */
   hold(topic: string, data: Uint8Array): void
   /** The peer's behaviour penalty as this peer counts it. */
@@ -62,11 +65,10 @@ export async function startRawPeer(
       const { recipients } = await host.services.pubsub.publish(topic, data)
       if (recipients.length === 0) throw new Error('a message was sent to no peer')
     },
-    publishTogether(topic, messages) {
+    publishDamaged(topic, count) {
       const gossip = gossipInternals(host.services.pubsub)
-      for (const peerId of gossip.streamsOutbound.keys()) {
-        gossip.sendRpc(peerId, { messages: messages.map((data) => ({ topic, data })) })
-      }
+      const messages = Array.from({ length: count }, (_, n) => ({ topic, data: Uint8Array.of(5, 0x10, 1, n) }))
+      for (const peerId of gossip.streamsOutbound.keys()) gossip.sendRpc(peerId, { messages })
     },
     hold(topic, data) {
       const msgId = messageId(topic, data, unpackMessage(data))
