@@ -15,7 +15,6 @@ export interface TxCost {
 }
 
 const NO_COST: TxCost = { feeWei: 0n, gasPriceWei: 0n }
-const MAX_FRAME_NUMBER = 0xffff
 /** Largest calldata that geth's pool accepts, without the other fields of a transaction. */
 const MAX_CALLDATA_FRAME_BYTES = 120_000
 
@@ -154,8 +153,8 @@ export class Channel {
     if (this.isClosed) return false
     const maxData = this.config.maxFrameBytes - FRAME_ENCODING_OVERHEAD_BYTES
     if (!this.isFull) {
-      while (this.out.readyBytes >= maxData && !this.isFull) this.pushFrame(this.out.read(maxData), false)
-      if (!this.isFull) return false
+      while (this.out.readyBytes >= maxData) this.pushFrame(this.out.read(maxData), false)
+      return false
     }
     const returned = await this.busy(() => this.out.close())
     this.blocks.length -= returned
@@ -235,9 +234,7 @@ export class Channel {
   }
 
   private pushFrame(data: Uint8Array, isLast: boolean): void {
-    const number = this.frames.length
-    this.frames.push({ channelId: this.id, number, data, isLast })
-    if (number === MAX_FRAME_NUMBER) this.setFull('maxFrames')
+    this.frames.push({ channelId: this.id, number: this.frames.length, data, isLast })
   }
 
   private lowerDeadline(l1Block: number, reason: ChannelFullReason): void {

@@ -4,7 +4,6 @@ import type { BatcherBlock } from '../l2/l2Block.ts'
 export const CHANNEL_FULL_REASONS = {
   compressor: 'compressor is full',
   rlpLimit: 'batch would cause RLP bytes to go over limit',
-  maxFrames: 'max frame index reached (uint16)',
   duration: 'max channel duration reached',
   channelTimeout: 'close to channel timeout',
   sequencerWindow: 'close to sequencer window timeout',

@@ -56,6 +56,9 @@ const MAX_L1_TX_SIZE_BYTES = 131_072 - 272
 /** op-batcher's limit of `--check-recent-txs-depth`, in L1 blocks. */
 export const MAX_CHECK_RECENT_TXS_DEPTH = 128
 
+/** The number of a frame is a uint16 (specs: derivation, "Frame format"). */
+const MAX_FRAMES_PER_CHANNEL = 0x1_0000
+
 /** Throws UsageError, with op-batcher's messages where it has one. */
 export function checkBatcherOptions(options: BatcherOptions): void {
   checkThrottleOptions(options.throttle)
@@ -67,6 +70,11 @@ export function checkBatcherOptions(options: BatcherOptions): void {
     )
   }
   if (options.targetNumFrames < 1) throw new UsageError('TargetNumFrames must be at least 1 (--target-num-frames)')
+  if (options.targetNumFrames > MAX_FRAMES_PER_CHANNEL) {
+    throw new UsageError(
+      `--target-num-frames must be at most ${MAX_FRAMES_PER_CHANNEL}, have ${options.targetNumFrames}: the number of a frame has 16 bits`,
+    )
+  }
   if (options.dataAvailability !== 'calldata' && options.targetNumFrames > MAX_BLOBS_PER_TX) {
     throw new UsageError(
       `too many frames for blob transactions, max ${MAX_BLOBS_PER_TX}: ${options.targetNumFrames} (--target-num-frames)`,

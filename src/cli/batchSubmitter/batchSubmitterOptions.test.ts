@@ -20,6 +20,7 @@ it.each([
     problem: "geth's pool accepts transactions of at most 128 kB",
   },
   { id: 'frames', args: ['--target-num-frames=0'], problem: 'TargetNumFrames must be at least 1' },
+  { id: 'frame numbers', args: ['--target-num-frames=65537'], problem: '--target-num-frames must be at most 65536' },
   { id: 'ratio', args: ['--compressor=ratio', '--approx-compr-ratio=0'], problem: 'invalid ApproxComprRatio 0' },
   { id: 'depth', args: ['--check-recent-txs-depth=129'], problem: 'cannot be set higher than 128' },
   { id: 'confirmations', args: ['--num-confirmations=0'], problem: 'NumConfirmations must not be 0' },
