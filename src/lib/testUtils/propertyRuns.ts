@@ -1,11 +1,13 @@
-/** Number of runs of a property in a quick test run. */
-const QUICK_RUNS = 50
+/** Runs of a property: a number, or `full`. A quick test run has 50. */
+const runs = process.env.DEVIUM_PROPERTY_RUNS ?? '50'
+if (!/^(full|[1-9]\d*)$/.test(runs))
+  throw new Error(`DEVIUM_PROPERTY_RUNS: "${runs}" is neither a whole number above 0 nor "full"`)
 
 /** A full run tests all cases that a quick run samples. */
-export const isFullRun = process.env.DEVIUM_PROPERTY_RUNS === 'full'
+export const isFullRun = runs === 'full'
 
-/** At most 50 runs, or `full` runs if DEVIUM_PROPERTY_RUNS=full. */
-export const propertyRuns = (full: number): number => (isFullRun ? full : Math.min(full, QUICK_RUNS))
+/** At most as many runs as DEVIUM_PROPERTY_RUNS says, or `full` runs if it says full. */
+export const propertyRuns = (full: number): number => (isFullRun ? full : Math.min(full, Number(runs)))
 
 /** All cases if DEVIUM_PROPERTY_RUNS=full; else about `quickCount` of them, evenly spaced. */
 export const sampleOf = <T>(cases: readonly T[], quickCount: number): T[] =>
