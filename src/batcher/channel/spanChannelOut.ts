@@ -32,17 +32,10 @@ const MAX_TX_GROWTH_BYTES = 70
 const MAX_SPAN_BYTES = 4_000_000
 /** Part of the target. If less than this is free, the data is not compressed again. */
 const MIN_REST = 0.005
-/** The same before the first compression, when estimates are worse. */
-const INITIAL_MIN_REST = 0.03
 /** Factor on `quickLength` before the first compression. A little above the value of most chains. */
 const INITIAL_QUICK_RATIO = { zlib: 1.01, brotli: 0.95 }
-/**
- * A block is small if it is below `SMALL_BLOCK` of the target. With small blocks, the aim is below the target by
- * `AIM_MARGIN`: one block less hardly matters, but a channel that is too long must be compressed again. Estimates are
- * seldom wrong by more than `AIM_MARGIN`.
- */
-const SMALL_BLOCK = 0.01
-const AIM_MARGIN = 0.002
+/** Part of the target that a channel aims at: one that is too long must be compressed again. Estimates are seldom worse. */
+const AIM = 0.998
 /** A channel that returned blocks this often is closed: its blocks differ too much to estimate. */
 const MAX_RETURNS = 3
 /** Part of all blocks. A step smaller than this says little about the compression of other blocks. */
@@ -116,9 +109,8 @@ export class SpanChannelOut implements ChannelOut {
         if (unfit > 0) return { added: false, returned: unfit }
       }
       if (this.mayPass(block)) {
-        const minRest = this.expected.quickRatio === undefined ? INITIAL_MIN_REST : MIN_REST
         const returned = await this.compress()
-        if (returned > 0 || this.mayPass(block) || this.leftBytes < minRest * this.config.targetOutputBytes)
+        if (returned > 0 || this.mayPass(block) || this.leftBytes < MIN_REST * this.config.targetOutputBytes)
           return { added: false, full: 'compressor', returned }
       }
     }
@@ -129,8 +121,7 @@ export class SpanChannelOut implements ChannelOut {
   }
 
   async close(): Promise<number> {
-    const unfit = this.blockBytes > this.config.targetOutputBytes ? await this.estimate() : 0
-    const returned = unfit + (await this.compress())
+    const returned = await this.compress()
     this.closedInputBytes = this.inputBytes
     this.isClosed = true
     this.forgetBlocks()
@@ -152,9 +143,7 @@ export class SpanChannelOut implements ChannelOut {
   }
 
   private get aimedBytes(): number {
-    const { targetOutputBytes } = this.config
-    const areBlocksSmall = this.growth * (this.blockBytes / this.blocks.length) < SMALL_BLOCK * targetOutputBytes
-    return areBlocksSmall ? (1 - AIM_MARGIN) * targetOutputBytes : targetOutputBytes
+    return AIM * this.config.targetOutputBytes
   }
 
   /** Whether the channel, with this block, is expected to exceed its aim. */
@@ -175,7 +164,6 @@ export class SpanChannelOut implements ChannelOut {
   }
 
   private endSpan(): void {
-    if (this.encoder.blockCount === 0) return
     this.ended.push(encodeRlp(this.encoder.encode()))
     this.encoder = new SpanBatchEncoder(this.rollupConfig)
   }
@@ -192,8 +180,7 @@ export class SpanChannelOut implements ChannelOut {
   private get input(): Uint8Array {
     if (this.encoded === undefined) {
       const open = this.encoder.blockCount === 0 ? [] : [encodeRlp(this.encoder.encode())]
-      const [first = EMPTY_BYTES, ...others] = [...this.ended, ...open]
-      this.encoded = others.length === 0 ? first : concatBytes(first, ...others)
+      this.encoded = concatBytes(...this.ended, ...open)
     }
     return this.encoded
   }
@@ -268,7 +255,7 @@ export class SpanChannelOut implements ChannelOut {
     this.forgetBlocks()
     for (const block of blocks.slice(0, -count)) this.push(block)
     const takenBytes = blockBytes - this.blockBytes
-    // Removing a single block does not justify another compression.
+    // Removing a single block does not justify another estimate.
     if (count === 1 && takenBytes <= SMALL_STEP * this.blockBytes)
       this.known = { blockBytes: this.blockBytes, bytes: this.known.bytes - growth * takenBytes }
     return count

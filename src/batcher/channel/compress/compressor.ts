@@ -1,5 +1,4 @@
 import { EMPTY_BYTES } from '../../../lib/bytes.ts'
-import { pragueCalldataGas } from '../../txmgr/fees.ts'
 import type { CompressionAlgorithm } from './algorithm.ts'
 import { StreamCompressor } from './streamCompressor.ts'
 
@@ -29,7 +28,7 @@ export function createCompressor(algorithm: CompressionAlgorithm): Compressor {
   return new EitherCompressor(algorithm, { kind: 'brotli', quality: SIMPLE_BROTLI_QUALITY })
 }
 
-/** Compresses with two algorithms. The second output is used if it is not longer and costs no more as calldata. */
+/** Compresses with two algorithms. The second output is used if it is shorter. */
 class EitherCompressor implements Compressor {
   private readonly first: StreamCompressor
   private readonly second: StreamCompressor
@@ -50,11 +49,9 @@ class EitherCompressor implements Compressor {
 
   async end(): Promise<void> {
     await Promise.all([this.first.end(), this.second.end()])
-    const [first, second] = [this.first, this.second].map((stream) => stream.read(Number.POSITIVE_INFINITY))
-    if (first === undefined || second === undefined) return
-    // Glamsterdam charges by length alone. Before Glamsterdam, a zero byte costs a quarter of another byte.
-    const saves = second.length <= first.length && pragueCalldataGas(second) <= pragueCalldataGas(first)
-    this.output = saves ? second : first
+    const first = this.first.read(Number.POSITIVE_INFINITY)
+    const second = this.second.read(Number.POSITIVE_INFINITY)
+    this.output = second.length < first.length ? second : first
   }
 
   read(maxBytes: number): Uint8Array {

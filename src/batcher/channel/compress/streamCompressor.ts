@@ -20,9 +20,9 @@ export class StreamCompressor {
   private failure: Error | undefined
   private readonly flushKind: number
 
-  /** `store` writes a zlib stream without compression, whatever the algorithm. */
+  /** `store` writes a zlib stream without compression. */
   constructor(algorithm: CompressionAlgorithm, options: { store?: boolean } = {}) {
-    if (algorithm.kind === 'zlib' || options.store === true) {
+    if (algorithm.kind === 'zlib') {
       this.flushKind = constants.Z_SYNC_FLUSH
       this.stream = createDeflate({
         chunkSize: CHUNK_BYTES,
@@ -71,10 +71,10 @@ export class StreamCompressor {
 
   /** Removes up to `maxBytes` of output from the front. */
   read(maxBytes: number): Uint8Array {
-    const all = this.chunks.length === 1 ? (this.chunks[0] ?? new Uint8Array(0)) : concatBytes(...this.chunks)
+    const all = concatBytes(...this.chunks)
     const taken = all.subarray(0, maxBytes)
     const rest = all.subarray(taken.length)
-    this.chunks = rest.length === 0 ? [] : [rest]
+    this.chunks = [rest]
     this.pendingBytes = rest.length
     return taken
   }
