@@ -12,9 +12,9 @@ process.env.DEVIUM_PROPERTY_RUNS ??= '20'
 async function score(target: string): Promise<string> {
   const room = ROOMS.find(({ name }) => target === name || target.startsWith(`${name}/`))
   if (room === undefined) throw new Error(`No room of mutation tests: ${target}`)
-  const { name, mutate = '**/*.ts', tests = [] } = room
+  const { name, tests = [] } = room
   process.env.MUTATION_TESTS = [`src/${name}/**/*.test.ts`, ...tests].join(' ')
-  const files = `src/${target === name ? `${name}/${mutate}` : target}`
+  const files = `src/${target === name ? `${name}/**/*.ts` : target}`
   const results = await new Stryker({
     mutate: [files, '!**/*.test.ts', '!**/testUtils/**'],
     testRunner: 'vitest',
@@ -24,7 +24,7 @@ async function score(target: string): Promise<string> {
     ignoreStatic: true,
     concurrency: 2,
     // A busy machine is no killed mutant; endless loops are found by their turns.
-    timeoutMS: 30_000,
+    timeoutMS: 10_000,
     // Stryker rewrites it with an interface of TypeScript that version 7 does not have; Vite needs none.
     tsconfigFile: 'none',
     tempDirName: '.cache/mutation/sandbox',
