@@ -39,7 +39,7 @@ export class BlobTips {
       this.warnings.warn('Failed to read the tips of recent blob transactions', error)
       return undefined
     }
-    const tips = [...this.known.values()].flat().sort((a, b) => (a < b ? -1 : a > b ? 1 : 0))
+    const tips = [...this.known.values()].flat().sort((a, b) => Number(a - b))
     return tips[Math.floor(((tips.length - 1) * percentile) / 100)] ?? ifNone
   }
 }

@@ -3,7 +3,22 @@ import { describe, expect, it } from 'vitest'
 import { loadRecording } from '../../../test/support/recording.ts'
 import { fromHex, quantityToBigInt } from '../../lib/hex.ts'
 import { errorWith } from '../../lib/testUtils/errorWith.ts'
-import { bumpFees, calldataGas, checkFeeLimits, feeCapOf, gasPricesOf, pragueCalldataGas } from './fees.ts'
+import { bumpFees, calldataGas, checkFeeLimits, feeCapOf, firstFees, gasPricesOf, pragueCalldataGas } from './fees.ts'
+
+describe('firstFees', () => {
+  const suggestion = { tip: 3n, baseFee: 10n, blobBaseFee: 4_000_000_000n }
+
+  it('cover twice the base fee, and twice the blob base fee of a blob transaction', () => {
+    expect(firstFees(suggestion, 'calldata')).toEqual({ tip: 3n, feeCap: 23n })
+    expect(firstFees(suggestion, 'blobs')).toEqual({ tip: 3n, feeCap: 23n, blobFeeCap: 8_000_000_000n })
+  })
+
+  it('pay at least the lowest blob fee', () => {
+    const { blobFeeCap } = firstFees({ ...suggestion, blobBaseFee: 1n }, 'blobs')
+    expect(blobFeeCap).toBe(1_000_000_000n)
+    expect(firstFees({ ...suggestion, blobBaseFee: 1n, minBlobFeeCap: 7n }, 'blobs').blobFeeCap).toBe(7n)
+  })
+})
 
 describe('bumpFees', () => {
   // Old fees: tip 100, cap 100 + 2 * 450 = 1000. Thresholds: 110 and 1100.
@@ -97,5 +112,9 @@ describe('gas of calldata', () => {
       }
     }
     expect(charged).toEqual({ prague: 16, glamsterdam: 38 })
+  })
+
+  it('has the price of Prague unless the head is a Glamsterdam block', () => {
+    expect(gasPricesOf({})).toEqual({ perTx: 21_000n, perByte: 40n })
   })
 })

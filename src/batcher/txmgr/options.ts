@@ -56,9 +56,10 @@ const MAX_BLOB_TIP_CAP_RANGE = 100
 
 /** Throws UsageError with op-batcher's messages. */
 export function checkTxManagerOptions(options: TxManagerOptions): void {
-  if (options.numConfirmations === 0) throw new UsageError('NumConfirmations must not be 0')
-  if (options.networkTimeoutMs === 0) throw new UsageError('must provide NetworkTimeout')
-  if (options.feeLimitMultiplier === 0n) throw new UsageError('must provide FeeLimitMultiplier')
+  if (options.numConfirmations === 0) throw new UsageError('NumConfirmations must not be 0 (--num-confirmations)')
+  if (options.networkTimeoutMs === 0) throw new UsageError('must provide NetworkTimeout (--network-timeout)')
+  if (options.feeLimitMultiplier === 0n)
+    throw new UsageError('must provide FeeLimitMultiplier (--fee-limit-multiplier)')
   if (options.minBaseFeeWei < options.minTipCapWei) {
     throw new UsageError(
       `minBaseFee smaller than minTipCap, have ${options.minBaseFeeWei} < ${options.minTipCapWei} (--txmgr.min-basefee, --txmgr.min-tip-cap)`,
@@ -68,11 +69,16 @@ export function checkTxManagerOptions(options: TxManagerOptions): void {
     throw new UsageError('--txmgr.max-basefee is smaller than --txmgr.min-basefee')
   if (options.maxTipCapWei !== 0n && options.maxTipCapWei < options.minTipCapWei)
     throw new UsageError('--txmgr.max-tip-cap is smaller than --txmgr.min-tip-cap')
-  if (options.resubmissionTimeoutMs === 0) throw new UsageError('must provide ResubmissionTimeout')
-  if (options.receiptQueryIntervalMs === 0) throw new UsageError('must provide ReceiptQueryInterval')
-  if (options.notInMempoolTimeoutMs === 0) throw new UsageError('must provide TxNotInMempoolTimeout')
-  if (options.safeAbortNonceTooLowCount === 0) throw new UsageError('SafeAbortNonceTooLowCount must not be 0')
-  if (options.rebroadcastIntervalMs === 0) throw new UsageError('must provide RebroadcastInterval')
+  if (options.resubmissionTimeoutMs === 0)
+    throw new UsageError('must provide ResubmissionTimeout (--resubmission-timeout)')
+  if (options.receiptQueryIntervalMs === 0)
+    throw new UsageError('must provide ReceiptQueryInterval (--txmgr.receipt-query-interval)')
+  if (options.notInMempoolTimeoutMs === 0)
+    throw new UsageError('must provide TxNotInMempoolTimeout (--txmgr.not-in-mempool-timeout)')
+  if (options.safeAbortNonceTooLowCount === 0)
+    throw new UsageError('SafeAbortNonceTooLowCount must not be 0 (--safe-abort-nonce-too-low-count)')
+  if (options.rebroadcastIntervalMs === 0)
+    throw new UsageError('must provide RebroadcastInterval (--txmgr.rebroadcast-interval)')
   const { blobTipCapPercentile: percentile, blobTipCapRange: range } = options
   if (percentile < 1 || percentile > 100) {
     throw new UsageError(
@@ -84,5 +90,5 @@ export function checkTxManagerOptions(options: TxManagerOptions): void {
       `BlobTipCapRange must be at least 1 and at most ${MAX_BLOB_TIP_CAP_RANGE}, got ${range} (--txmgr.blob-tip-cap-range)`,
     )
   }
-  if (options.maxRetries === 0) throw new UsageError('must provide MaxRetries')
+  if (options.maxRetries === 0) throw new UsageError('must provide MaxRetries (--txmgr.max-retries)')
 }

@@ -119,6 +119,13 @@ describe('accounts', () => {
     { path: undefined, address: '0xf39fd6e51aad88f6f4ce6ab8827279cfffb92266' },
   ])('come from a mnemonic: $path', ({ path, address }) => {
     expect(createLocalSigner({ mnemonic, hdPath: path }).address).toBe(address)
+    expect(createLocalSigner({ mnemonic: ` ${mnemonic.replaceAll(' ', ' \n')}\n`, hdPath: path }).address).toBe(address)
+  })
+
+  it('come from a mnemonic of 24 words, and from the largest index', () => {
+    const words = `${'abandon '.repeat(23)}art`
+    expect(createLocalSigner({ mnemonic: words }).address).toBe('0xf278cf59f82edcf871d630f28ecc8056f25c1cdb')
+    expect(() => createLocalSigner({ mnemonic, hdPath: 'm/2147483647' })).not.toThrow()
   })
 
   it.each([
@@ -127,15 +134,22 @@ describe('accounts', () => {
     { source: { privateKey: 'abcdef' }, named: ['--private-key', 32] },
     { source: { privateKey: '0'.repeat(64) }, named: ['--private-key', 'secp256k1'] },
     { source: { privateKey: 'f'.repeat(64) }, named: ['--private-key', 'secp256k1'] },
-    { source: { mnemonic: 'one two' }, named: ['--mnemonic', 12, 24] },
+    ...[2, 9, 13, 23, 27].map((count) => ({
+      source: { mnemonic: Array.from({ length: count }, () => 'test').join(' ') },
+      named: ['--mnemonic', 12, 24],
+    })),
     { source: { mnemonic: mnemonic.replace('junk', 'jnuk') }, named: ['--mnemonic', 'word 12'] },
+    { source: { mnemonic: mnemonic.replace('test', 'tset') }, named: ['--mnemonic', 'word 1 of 12'] },
     { source: { mnemonic: mnemonic.replace('junk', 'test') }, named: ['--mnemonic', 'checksum'] },
-    { source: { mnemonic, hdPath: 'm/x' }, named: ['--hd-path', 'x'] },
+    ...['x', 'x0', '0x', '', '2147483648'].map((part) => ({
+      source: { mnemonic, hdPath: `m/0/${part}/0` },
+      named: ['--hd-path', part],
+    })),
     { source: { mnemonic, hdPath: '44/60' }, named: ['--hd-path', 'm/'] },
   ])('are refused without repeating a secret: $named', ({ source, named }) => {
     const attempt = () => createLocalSigner(source)
     expect(attempt).toThrow(errorWith('usage', ...named))
-    for (const secret of ['abcdef', 'junk', 'jnuk', 'one two', KEY.slice(2)]) expect(attempt).not.toThrow(secret)
+    for (const secret of ['abcdef', 'junk', 'jnuk', 'tset', 'test', KEY.slice(2)]) expect(attempt).not.toThrow(secret)
   })
 
   it('have no property that holds the key', () => {
