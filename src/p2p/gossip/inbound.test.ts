@@ -1,7 +1,8 @@
-import type { PeerId, Stream } from '@libp2p/interface'
+import { type Connection, type PeerId, type Stream, StreamCloseEvent } from '@libp2p/interface'
 import { peerIdFromString } from '@libp2p/peer-id'
 import { describe, expect, it } from 'vitest'
 import { concatBytes } from '../../lib/bytes.ts'
+import { DeviumError } from '../../lib/errors.ts'
 import { loopTurns } from '../../lib/nextTurn.ts'
 import { compressSnappy } from '../base/snappyBlock.ts'
 import type { Verdict } from '../base/verdict.ts'
@@ -11,6 +12,7 @@ import { FakeStream } from '../testUtils/fakeStream.ts'
 import { realGossip } from '../testUtils/realGossip.ts'
 import { TOPIC, testBlock, testConfig } from '../testUtils/testChain.ts'
 import type { DecodedRpc } from './adapter.ts'
+import { GOSSIP_OVERLOADED } from './loopBudget.ts'
 
 const BLOCK: Verdict = { result: 'accept', envelope: testBlock(testConfig()) }
 const NONE: Verdict = { result: 'ignore', reason: 'already-seen' }
@@ -29,9 +31,12 @@ async function setUp(verdictOf: (data: Uint8Array) => Verdict | 'held' = () => N
   const emitted: string[] = []
   /** Messages in validation, to be completed by the test. */
   const judging: { from: string; done(verdict: Verdict): void }[] = []
+  const connections: Pick<Connection, 'status'>[] = []
   let judged = 0
   let from = ''
-  const { clock, events, gossip, quotas, addPeer, onStream, forget } = await realGossip({
+  const { clock, events, gossip, quotas, addPeer, onStream, forget, forgotten } = await realGossip({
+    // They have the member that the code uses.
+    connectionsOf: () => connections as Connection[],
     ids: {
       identify(message) {
         from = nameOf(message.from)
@@ -85,12 +90,14 @@ async function setUp(verdictOf: (data: Uint8Array) => Verdict | 'held' = () => N
   return {
     gossip,
     forget,
+    forgotten,
     events,
     quotas,
     clock,
     heard,
     offences,
     emitted,
+    connections,
     traced,
     judging,
     judged: () => judged,
@@ -160,8 +167,10 @@ describe('messages', () => {
     const { join, gossip, judged, traced, emitted } = await setUp(() => BLOCK)
     const block = { messages: [message(Uint8Array.of(1, 2, 3))] }
     const id = idText(Uint8Array.of(1, 2, 3))
-    join('a').send(block)
+    const a = join('a')
+    a.send(block)
     await untilIdle()
+    expect(gossip.score.peerStats.get(a.text)?.topics[TOPIC]?.firstMessageDeliveries).toBe(1)
     gossip.gossipTracer.promises.set(id, new Map([['b', 1]]))
     const b = join('b')
     b.send(block)
@@ -174,7 +183,7 @@ describe('messages', () => {
   })
 
   it('penalises every sender of a bad message, copies included', async () => {
-    const { join, gossip, emitted } = await setUp(() => BAD)
+    const { join, gossip, emitted, traced } = await setUp(() => BAD)
     const invalid = ({ text }: { text: string }) =>
       gossip.score.peerStats.get(text)?.topics[TOPIC]?.invalidMessageDeliveries
     const [a, b] = [join('a'), join('b')]
@@ -184,6 +193,41 @@ describe('messages', () => {
     }
     expect([invalid(a), invalid(b)]).toEqual([1, 1])
     expect(emitted).toEqual(['again b'])
+    expect(traced).toMatchObject({ REJECT_MESSAGE: 1, DUPLICATE_MESSAGE: 1 })
+  })
+
+  it.each<[string, Verdict]>([
+    ['ignored', NONE],
+    // The clock of this node may be wrong.
+    ['rejected for a reason that a good peer can have', { result: 'reject', reason: 'too-old' }],
+  ])('penalises no peer for a message that is %s, and forwards none', async (_, verdict) => {
+    const { join, gossip, traced } = await setUp(() => verdict)
+    const peer = join('a')
+    peer.send({ messages: [message(Uint8Array.of(1))] })
+    await untilIdle()
+    const counters = gossip.score.peerStats.get(peer.text)?.topics[TOPIC]
+    expect([counters?.invalidMessageDeliveries ?? 0, counters?.firstMessageDeliveries ?? 0]).toEqual([0, 0])
+    expect(gossip.mcache.msgs.size).toBe(0)
+    expect(traced).toEqual({ RECV_RPC: 1, REJECT_MESSAGE: 1 })
+  })
+
+  it('are not read from other topics', async () => {
+    const { join, judged, offences } = await setUp(() => BLOCK)
+    join('a').send({ messages: [{ topic: 'other', data: Uint8Array.of(1) }] })
+    await untilIdle()
+    expect([judged(), offences]).toEqual([0, []])
+  })
+
+  it.each([
+    [GOSSIP_OVERLOADED, []],
+    ['another-code', ['internal-error']],
+  ])('without a verdict are reported one by one, unless this node is overloaded: %s', async (code, reported) => {
+    const { join, emitted } = await setUp(() => {
+      throw new DeviumError(code, 'for the test')
+    })
+    join('a').send({ messages: [message(small(1))] })
+    await untilIdle()
+    expect(emitted).toEqual(reported)
   })
 
   it('penalises no peer and closes nothing when our own code fails', async () => {
@@ -312,6 +356,30 @@ describe('a gossip stream', () => {
     second.send({ graft: [TOPIC] })
     expect(heard).toHaveLength(1)
     expect(second.stream.aborted).toBeUndefined()
+  })
+
+  it.each([
+    { id: 'fails', error: new Error('reset'), statuses: [], forgets: true },
+    { id: 'fails while a connection closes', error: new Error('reset'), statuses: ['closing'], forgets: true },
+    { id: 'fails beside an open connection', error: new Error('reset'), statuses: ['closed', 'open'], forgets: false },
+    { id: 'ends', error: undefined, statuses: [], forgets: false },
+  ] as const)('that $id: gossip forgets the peer: $forgets', async ({ error, statuses, forgets }) => {
+    const { join, forgotten, connections } = await setUp()
+    const { id, stream } = join('a')
+    connections.push(...statuses.map((status) => ({ status })))
+    stream.fall(new StreamCloseEvent(false, error))
+    expect(forgotten).toEqual(forgets ? [id] : [])
+  })
+
+  it('that was replaced does not end the stream that replaced it', async () => {
+    const { join, peer, forgotten, heard } = await setUp()
+    const first = join('a')
+    const second = peer('a')
+    second.open()
+    first.stream.fall(new StreamCloseEvent(true, new Error('replaced')))
+    expect(forgotten).toEqual([])
+    second.send({ graft: [TOPIC] })
+    expect(heard).toHaveLength(1)
   })
 
   it('frames of a removed peer are dropped, also those received before its removal', async () => {

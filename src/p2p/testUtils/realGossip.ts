@@ -50,8 +50,13 @@ export async function realGossip(
   })
   const pubsub = host.services.pubsub as GossipSub & Entered
   let inbound: EntranceHandlers | undefined
+  const forgotten: PeerId[] = []
   const entrance: Entrance = {
     ...service.entrance,
+    forget(peerId) {
+      forgotten.push(peerId)
+      service.entrance.forget(peerId)
+    },
     listen(handlers) {
       inbound = handlers
       service.entrance.listen(handlers)
@@ -76,5 +81,6 @@ export async function realGossip(
     addPeer: (peerId: PeerId): void => pubsub.addPeer(peerId, 'inbound', multiaddr('/ip4/1.2.3.4/tcp/1')),
     onStream: (...args: Parameters<EntranceHandlers['onStream']>): void => inbound?.onStream(...args),
     forget: entrance.forget,
+    forgotten,
   }
 }
