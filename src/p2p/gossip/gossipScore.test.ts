@@ -62,6 +62,51 @@ describe('GossipScore', () => {
     expect(score.score('bad')).toBeLessThan(-200)
   })
 
+  it('keeps an offence of a peer that leaves with a good score, each time', () => {
+    const { score } = keeper()
+    score.addPeer('good')
+    score.deliverMessage('good', 'm', TOPIC)
+    score.removePeer('good')
+    expect(score.peerStats.has('good')).toBe(false)
+    // Before the peer has a gossip stream.
+    score.addOffence('bad', 2)
+    for (let visit = 0; visit < 2; visit++) {
+      score.addPeer('bad')
+      expect(score.peerStats.get('bad')).toMatchObject({ connected: true, behaviourPenalty: 2 })
+      score.deliverMessage('bad', 'm', TOPIC)
+      expect(score.score('bad')).toBeGreaterThan(0)
+      score.removePeer('bad')
+      expect(score.peerStats.get('bad')).toMatchObject({ connected: false, behaviourPenalty: 2, topics: {} })
+    }
+    score.addPeer('bad')
+    score.addOffence('bad', 1)
+    expect(score.peerStats.get('bad')?.behaviourPenalty).toBe(3)
+  })
+
+  it('reports a penalty, and a departure before and after it', () => {
+    const heard: unknown[] = []
+    const { score } = scoreKeeper({}, 0, {
+      onPenalty: (...penalty) => heard.push(penalty),
+      onLeave: (step, peerId) => heard.push([step, peerId, score.peerStats.has(peerId)]),
+    })
+    score.addPeer('a')
+    score.addPenalty('a', 1, ScorePenalty.GraftBackoff)
+    score.deliverMessage('a', 'm', TOPIC)
+    score.removePeer('a')
+    expect(heard).toEqual([
+      ['a', ScorePenalty.GraftBackoff],
+      ['leaving', 'a', true],
+      ['left', 'a', false],
+    ])
+  })
+
+  it('saves only topics with something to restore', () => {
+    const topics = { none: topicCounters(), some: topicCounters({ firstMessageDeliveries: 1 }) }
+    const saved = savedCounters({ connected: true, expire: 0, knownIPs: new Set(), behaviourPenalty: 3, topics })
+    expect(saved.behaviourPenalty).toBe(3)
+    expect(Object.keys(saved.topics)).toEqual(['some'])
+  })
+
   it('restores saved counters, and continues the time in mesh', () => {
     const first = keeper()
     first.score.addPeer('a')

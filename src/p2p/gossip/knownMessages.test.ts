@@ -83,6 +83,28 @@ describe('createMessageIds', () => {
     expect(inspected).toHaveLength(1)
   })
 
+  it('remembers the last eight messages', async () => {
+    const ids = setUp()
+    const identify = (n: number) => ids.identify(sent(compressSnappy(Buffer.from(`message ${n}`))))
+    const first = await identify(0)
+    for (let n = 1; n < 8; n++) await identify(n)
+    expect(await identify(0)).toBe(first)
+    await identify(8)
+    expect(await identify(0)).not.toBe(first)
+  })
+
+  it('remembers messages of 20 MiB, and always the last one', () => {
+    const ids = setUp()
+    const [a, b, c] = [1, 2, 3].map((seed) => compressSnappy(new Uint8Array(9_000_000).fill(seed)))
+    if (a === undefined || b === undefined || c === undefined) throw new Error('no messages')
+    for (const data of [a, b, a, b]) ids.identify(sent(data))
+    expect(inspected).toHaveLength(2)
+    for (const data of [c, b, c]) ids.identify(sent(data))
+    expect(inspected).toHaveLength(3)
+    ids.identify(sent(a))
+    expect(inspected).toHaveLength(4)
+  })
+
   it('inspects a copy again after the inspection of a large message failed', async () => {
     const ids = setUp(() => Promise.reject(new InspectionFailure('overloaded', 'too many')))
     await expect(ids.identify(sent(large()))).rejects.toThrow(errorWith('inspection-overloaded'))

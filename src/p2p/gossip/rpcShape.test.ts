@@ -21,12 +21,15 @@ describe('checkRpcShape', () => {
     ['the IHAVEs of an honest peer on four topics', { ihave: Array.from({ length: 4 }, () => ids(5_000)) }],
     ['an IWANT for 5,000 messages', { iwant: [ids(5_000)] }],
     ['ids of the maximum length', { ihave: [ids(3, MAX_ID_BYTES)] }],
+    // The control messages, the IHAVE and its topic are fields too.
+    ['the most fields', { ihave: [ids(MAX_RPC_FIELDS - 3, 0)] }],
+    ['a backoff of eight bytes', { prune: [[TOPIC, 2 ** 50]] }],
   ])('accepts %s', (_id, rpc) => {
     expect(() => checkRpcShape(encodeRpc(rpc))).not.toThrow()
   })
 
   it.each<[string, AnyRpc, string | number]>([
-    ['endless empty ids', { ihave: [ids(MAX_RPC_FIELDS, 0)] }, MAX_RPC_FIELDS],
+    ['one empty id too many', { ihave: [ids(MAX_RPC_FIELDS - 2, 0)] }, MAX_RPC_FIELDS],
     [
       'endless messages',
       { messages: Array.from({ length: MAX_RPC_FIELDS }, () => ({ topic: TOPIC })) },
@@ -39,8 +42,11 @@ describe('checkRpcShape', () => {
 
   it.each<[string, number[], string]>([
     ['a group', [0x1b], 'wire type 3'],
+    ['a group that is unknown', [0x3b], 'wire type 3'],
+    ['a field number above 32 bits', [0xf8, 0xff, 0xff, 0xff, 0x1f, 0x00], 'field number'],
+    ['a flag outside of its subscription', [0x0a, 0x01, 0x08, 0x01], 'container'],
     ['a field longer than the remaining bytes', [0x12, 0x05, 0x00], 'field'],
-    ['a truncated number', [0x12, 0x80], 'number'],
+    ['a truncated number', [0x12, 0x80], 'ends inside'],
     ['a number of eleven bytes', [0x38, ...new Array<number>(11).fill(0x80)], 'number'],
     // The library ignores the wire type of a known field: it would read ids where others read four bytes and a field.
     ['control messages with the wire type of four bytes', [0x1d, 0x80, 0x80, 0x80, 0x00], 'wire type 5, expected 2'],

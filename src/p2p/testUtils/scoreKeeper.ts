@@ -1,18 +1,22 @@
 import { blocksTopic, PAYLOAD_VERSIONS } from '../base/topics.ts'
 import type { TopicCounters } from '../gossip/adapter.ts'
-import { GossipScore } from '../gossip/gossipScore.ts'
+import { GossipScore, type ScoreListener } from '../gossip/gossipScore.ts'
 import { gossipScoring } from '../gossip/scoreParams.ts'
 import { CHAIN_ID } from './testChain.ts'
 
 export const TOPICS = new Map(PAYLOAD_VERSIONS.map((version) => [version, blocksTopic(CHAIN_ID, version)]))
 
 /** The score keeper that gossipsub receives, with our parameters, for blocks every two seconds. */
-export function scoreKeeper(options: Partial<Parameters<typeof gossipScoring>[0]> = {}, scoreCacheValidityMs = 0) {
+export function scoreKeeper(
+  options: Partial<Parameters<typeof gossipScoring>[0]> = {},
+  scoreCacheValidityMs = 0,
+  listener: ScoreListener = NO_NEWS,
+) {
   const scoring = gossipScoring(
     { scoring: 'light', scoreBlocks: 'current', ipColocationExempt: [], ...options },
     { blockTimeS: 2, appScore: () => 0, topics: TOPICS, version: 3 },
   )
-  return { scoring, score: new GossipScore(scoring.params, NO_NEWS, scoreCacheValidityMs) }
+  return { scoring, score: new GossipScore(scoring.params, listener, scoreCacheValidityMs) }
 }
 
 const NO_NEWS = { onLeave: () => {}, onPenalty: () => {} }
