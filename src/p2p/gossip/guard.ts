@@ -53,7 +53,6 @@ export function createRpcGuard(modules: GuardModules, options: { graylistThresho
   }
   /** The library checks three of the four fields, and would forward a `from`. */
   const dropAuthors = (id: string, rpc: DecodedRpc): void => {
-    if (!rpc.messages.some(hasAuthor)) return
     for (const { topic } of rpc.messages.filter(hasAuthor)) {
       const version = modules.versionOf(topic)
       if (version === undefined) continue
