@@ -162,7 +162,19 @@ it.each([
   const a = await start([addressOf(boot)], patient)
   await until('a is listed', () => boot.discovery.table().some(({ nodeId }) => nodeId === a.record.nodeId))
   const b = await start([addressOf(boot)], patient)
-  await until('b has found a', () => b.found.some(({ nodeId }) => nodeId === a.record.nodeId))
+  const reached = () =>
+    Object.entries({ boot, a, b }).map(([name, { discovery }]) => {
+      const listed = discovery.table().map(({ nodeId }) => nodeId)
+      return {
+        name,
+        sessions: discovery.sessions(),
+        lists: [boot, a, b].map(({ record }) => listed.includes(record.nodeId)),
+      }
+    })
+  await until('b has found a', () => {
+    if (b.found.some(({ nodeId }) => nodeId === a.record.nodeId)) return true
+    throw new Error(JSON.stringify(reached()))
+  })
   expect(b.found).toHaveLength(1)
 })
 
