@@ -32,6 +32,8 @@ const MAX_TX_GROWTH_BYTES = 70
 const MAX_SPAN_BYTES = 4_000_000
 /** Part of the target. If less than this is free, the data is not compressed again. */
 const MIN_REST = 0.005
+/** The same before the first compression, when estimates are worse. */
+const INITIAL_MIN_REST = 0.03
 /** Factor on `quickLength` before the first compression. A little above the value of most chains. */
 const INITIAL_QUICK_RATIO = { zlib: 1.01, brotli: 0.95 }
 /** Part of the target that a channel aims at: one that is too long must be compressed again. Estimates are seldom worse. */
@@ -109,8 +111,9 @@ export class SpanChannelOut implements ChannelOut {
         if (unfit > 0) return { added: false, returned: unfit }
       }
       if (this.mayPass(block)) {
+        const minRest = this.expected.quickRatio === undefined ? INITIAL_MIN_REST : MIN_REST
         const returned = await this.compress()
-        if (returned > 0 || this.mayPass(block) || this.leftBytes < MIN_REST * this.config.targetOutputBytes)
+        if (returned > 0 || this.mayPass(block) || this.leftBytes < minRest * this.config.targetOutputBytes)
           return { added: false, full: 'compressor', returned }
       }
     }
