@@ -12,7 +12,7 @@ export const rollupConfig = loadRecordedChain('holocene-span-brotli-calldata').c
 const { genesis, blockTime, l2ChainId } = rollupConfig
 
 /** Random bytes, the same for the same seed. */
-function noise(seed: string, length: number): Uint8Array {
+export function noise(seed: string, length: number): Uint8Array {
   const parts: Uint8Array[] = []
   for (let i = 0; i * 32 < length; i++) parts.push(createHash('sha256').update(`${seed} ${i}`).digest())
   return concatBytes(...parts).subarray(0, length)

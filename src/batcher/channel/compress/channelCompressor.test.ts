@@ -1,13 +1,9 @@
-import { createHash } from 'node:crypto'
 import { brotliDecompressSync, inflateSync } from 'node:zlib'
 import { describe, expect, it } from 'vitest'
 import { concatBytes } from '../../../lib/bytes.ts'
+import { noise } from '../../testUtils/spanBlocks.ts'
 import { COMPRESSION_ALGORITHMS, compressionAlgorithm } from './algorithm.ts'
 import { type ChannelCompressorOptions, createChannelCompressor } from './channelCompressor.ts'
-
-/** Random bytes, the same for the same number: they do not compress. */
-const noise = (number: number, length: number) =>
-  createHash('shake256', { outputLength: length }).update(String(number)).digest()
 
 const create = (options: Partial<ChannelCompressorOptions>) =>
   createChannelCompressor({
@@ -30,11 +26,11 @@ describe('the shadow compressor', () => {
     'is full with the write that would pass its target, and keeps none of it: %s',
     async (name) => {
       const compressor = create({ algorithm: compressionAlgorithm(name) })
-      const parts = [0, 1, 2].map((number) => noise(number, 300))
+      const parts = [0, 1, 2].map((number) => noise(`${number}`, 300))
       for (const part of parts) expect([await compressor.write(part), compressor.isFull]).toEqual([true, false])
-      expect([await compressor.write(noise(3, 100)), compressor.isFull]).toEqual([false, true])
+      expect([await compressor.write(noise('3', 100)), compressor.isFull]).toEqual([false, true])
       // Not even a write that would fit.
-      expect(await compressor.write(noise(4, 1))).toBe(false)
+      expect(await compressor.write(noise('4', 1))).toBe(false)
       const output = await finish(compressor)
       expect(output.length).toBeLessThanOrEqual(1_000)
       expect(decompress(output).equals(concatBytes(...parts))).toBe(true)
@@ -51,9 +47,9 @@ describe('the shadow compressor', () => {
 
   it('takes a first write that alone is too large, and is full', async () => {
     const compressor = create({})
-    expect([await compressor.write(noise(0, 2_000)), compressor.isFull]).toEqual([true, true])
-    expect(await compressor.write(noise(1, 1))).toBe(false)
-    expect(decompress(await finish(compressor)).equals(noise(0, 2_000))).toBe(true)
+    expect([await compressor.write(noise('0', 2_000)), compressor.isFull]).toEqual([true, true])
+    expect(await compressor.write(noise('1', 1))).toBe(false)
+    expect(decompress(await finish(compressor)).equals(noise('0', 2_000))).toBe(true)
   })
 
   it('fills its target but for the bytes that a stream adds', async () => {
@@ -64,7 +60,7 @@ describe('the shadow compressor', () => {
     ] as const) {
       const compressor = create({})
       await compressor.write(new Uint8Array(0))
-      expect(await compressor.write(noise(0, length))).toBe(fits)
+      expect(await compressor.write(noise('0', length))).toBe(fits)
     }
   })
 })
@@ -73,10 +69,10 @@ describe('the ratio compressor', () => {
   it('is full once its input times the ratio reaches the target, whatever the output is', async () => {
     const compressor = create({ kind: 'ratio', approxComprRatio: 0.6 })
     // 1,000 / 0.6 is 1,666.7.
-    expect([await compressor.write(noise(0, 1_665)), compressor.isFull]).toEqual([true, false])
-    expect([await compressor.write(noise(1, 1)), compressor.isFull]).toEqual([true, true])
-    expect(await compressor.write(noise(2, 1))).toBe(false)
-    expect(decompress(await finish(compressor)).equals(concatBytes(noise(0, 1_665), noise(1, 1)))).toBe(true)
+    expect([await compressor.write(noise('0', 1_665)), compressor.isFull]).toEqual([true, false])
+    expect([await compressor.write(noise('1', 1)), compressor.isFull]).toEqual([true, true])
+    expect(await compressor.write(noise('2', 1))).toBe(false)
+    expect(decompress(await finish(compressor)).equals(concatBytes(noise('0', 1_665), noise('1', 1)))).toBe(true)
   })
 })
 
@@ -102,8 +98,8 @@ describe('a compressor that was destroyed', () => {
     ['none', 'zlib'],
   ] as const)('rejects a write: %s, %s', async (kind, name) => {
     const compressor = create({ kind, algorithm: compressionAlgorithm(name) })
-    await compressor.write(noise(0, 10))
+    await compressor.write(noise('0', 10))
     compressor.destroy()
-    await expect(compressor.write(noise(1, 10))).rejects.toThrow()
+    await expect(compressor.write(noise('1', 10))).rejects.toThrow()
   })
 })
