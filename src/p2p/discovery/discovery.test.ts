@@ -1,16 +1,19 @@
 import { randomBytes } from 'node:crypto'
 import { networkInterfaces } from 'node:os'
 import { describe, expect, it, onTestFinished } from 'vitest'
-import { type Clock, ManualClock, systemClock } from '../../lib/clock.ts'
+import { ManualClock, systemClock } from '../../lib/clock.ts'
 import { publicKeyOf } from '../../lib/secp256k1.ts'
 import { until } from '../../lib/testUtils/until.ts'
 import { enodeOf, type StartedDiscovery as Started, startDiscovery as start } from '../testUtils/discovery.ts'
 import { recordedLog } from '../testUtils/recordedLog.ts'
 import { peerRecord } from '../testUtils/signedRecord.ts'
+import { createUdpLink } from '../testUtils/udpLink.ts'
 import { FAST_INTERVAL_MS } from './connector.ts'
+import { FIRST_ROUND_MS } from './discovery.ts'
 import { parseRecord } from './discv5.ts'
 import type { NodeRecord } from './nodeRecord.ts'
 import { MAX_STORED_RECORDS } from './nodeStore.ts'
+import { MAX_RENEWAL_PAUSES, RENEWAL_PAUSE_MS } from './ownNode.ts'
 import { openUdpSocket, type UdpSocket } from './udpSocket.ts'
 
 async function socket(): Promise<UdpSocket> {
@@ -96,9 +99,10 @@ describe('discovery', () => {
   })
 
   it('renews handshakes while peers are wanted, with the same record', async () => {
-    const other = await start([])
+    const openSocket = createUdpLink().open
+    const other = await start([], { openSocket })
     const clock = new ManualClock(Date.now())
-    const { discovery, record } = await start([other.discovery.localEnr()], { clock })
+    const { discovery, record } = await start([other.discovery.localEnr()], { clock, openSocket })
     await clock.advance(0)
     await until('known to the other', () => other.discovery.table().length === 1)
     await clock.advance(30_000)
@@ -127,10 +131,11 @@ describe('discovery', () => {
   })
 
   it('does not warn when a bootnode answered and then stopped', async () => {
-    const boot = await start([])
+    const openSocket = createUdpLink().open
+    const boot = await start([], { openSocket })
     const { logger, lines } = recordedLog('warn')
     const clock = new ManualClock(Date.now())
-    const node = await start([boot.record.text], { clock, logger })
+    const node = await start([boot.record.text], { clock, logger, openSocket })
     await clock.advance(0)
     await until('the handshake', () => node.discovery.sessions() === 1)
     await boot.discovery.stop()
@@ -145,37 +150,44 @@ describe('discovery', () => {
   })
 })
 
-/** Short timers fire, longer ones never do. */
-const firstRoundOnly: Clock = {
-  now: () => Date.now(),
-  setTimeout: (callback, delayMs) => (delayMs > 100 ? () => {} : systemClock.setTimeout(callback, delayMs)),
-}
-
 it.each([
   ['by its record', '127.0.0.1', (boot: Started) => boot.record.text],
   ['by its key and address', '127.0.0.1', (boot: Started) => enodeAt(boot.record)],
   ['by its key and address, while they listen on all interfaces', '0.0.0.0', (boot: Started) => enodeAt(boot.record)],
-])('two nodes find each other in the first round, given the bootnode %s', async (_how, listenIp, addressOf) => {
-  const patient = { listenIp, clock: firstRoundOnly, requestTimeoutMs: 60_000 }
+])('a node finds another in its first round, given the bootnode %s', async (_how, listenIp, addressOf) => {
+  const link = createUdpLink()
+  const clock = new ManualClock(Date.now())
+  const setup = { listenIp, clock, openSocket: link.open, requestTimeoutMs: 60_000 }
+  const beforeSecondRound = async (): Promise<void> => {
+    for (let passedMs = 0; passedMs + RENEWAL_PAUSE_MS < FIRST_ROUND_MS; passedMs += RENEWAL_PAUSE_MS) {
+      await clock.advance(RENEWAL_PAUSE_MS)
+      await link.quiet()
+    }
+  }
   // It follows another chain, so that it is not a peer itself.
-  const boot = await start([], { ...patient, chainId: 10n })
-  const a = await start([addressOf(boot)], patient)
-  await until('a is listed', () => boot.discovery.table().some(({ nodeId }) => nodeId === a.record.nodeId))
-  const b = await start([addressOf(boot)], patient)
-  const reached = () =>
-    Object.entries({ boot, a, b }).map(([name, { discovery }]) => {
-      const listed = discovery.table().map(({ nodeId }) => nodeId)
-      return {
-        name,
-        sessions: discovery.sessions(),
-        lists: [boot, a, b].map(({ record }) => listed.includes(record.nodeId)),
-      }
-    })
-  await until('b has found a', () => {
-    if (b.found.some(({ nodeId }) => nodeId === a.record.nodeId)) return true
-    throw new Error(JSON.stringify(reached()))
-  })
-  expect(b.found).toHaveLength(1)
+  const boot = await start([], { ...setup, chainId: 10n })
+  const a = await start([addressOf(boot)], setup)
+  await beforeSecondRound()
+  const b = await start([addressOf(boot)], setup)
+  await beforeSecondRound()
+  expect(b.found.map(({ nodeId }) => nodeId)).toEqual([a.record.nodeId])
+})
+
+it('renews its sessions when it learns its address, after the answers to its requests', async () => {
+  const link = createUdpLink()
+  const clock = new ManualClock(Date.now())
+  const { logger, lines } = recordedLog('info')
+  const setup = { listenIp: '0.0.0.0', clock, openSocket: link.open, requestTimeoutMs: 60_000 }
+  const boot = await start([], setup)
+  const { discovery } = await start([enodeAt(boot.record)], { ...setup, logger })
+  await clock.advance(0)
+  await until('it learns its address', () => lines.some((line) => line.includes('announces a new address')))
+  // Its request for the bootnode's record stays without an answer.
+  link.cut()
+  await clock.advance(RENEWAL_PAUSE_MS * (MAX_RENEWAL_PAUSES - 1))
+  expect(discovery.sessions()).toBe(1)
+  await clock.advance(RENEWAL_PAUSE_MS)
+  expect(discovery.sessions()).toBe(0)
 })
 
 describe('IPv6', () => {

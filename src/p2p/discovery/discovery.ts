@@ -16,7 +16,7 @@ import { MAX_STORED_RECORDS, openNodeStore } from './nodeStore.ts'
 import { encodeOpstackEntry, OPSTACK_VERSION } from './opstackEntry.ts'
 import { createOwnNode, type Reach } from './ownNode.ts'
 import { type Dialable, dialable, isAllowed, isLocalIp, type RecordRefusal, refusalOf } from './recordFilter.ts'
-import { openUdpSocket, type UdpSocket } from './udpSocket.ts'
+import type { UdpSocket, UdpSocketOptions } from './udpSocket.ts'
 
 export interface DiscoveryModules {
   clock: Clock
@@ -27,6 +27,7 @@ export interface DiscoveryModules {
   onPeer(record: NodeRecord, locations: readonly Dialable[]): void
   /** True: enough peers are connected, so lookups can be rare. */
   isSatisfied(): boolean
+  openSocket(options: UdpSocketOptions): Promise<UdpSocket>
   metrics: DiscoveryMetrics
 }
 
@@ -47,7 +48,7 @@ export interface DiscoverySetup extends DiscoveryOptions {
  * First interval between lookups, which then doubles. The nodes of a testnet start together and must find each other
  * soon.
  */
-const FIRST_ROUND_MS = 250
+export const FIRST_ROUND_MS = 250
 /** As many records as one answer of a bootnode holds. */
 const FEW_RECORDS = 16
 const PINGS_FOR_ADDRESS = 8
@@ -248,14 +249,11 @@ export function createDiscovery(modules: DiscoveryModules, setup: DiscoverySetup
       const saved = await stored()
       const earlier = saved.filter(({ publicKey }) => !equalBytes(publicKey, ownKey))
       const sequenceAbove = saved.find((record) => !earlier.includes(record))?.sequence ?? -1n
-      socket = await openUdpSocket(
-        { clock },
-        {
-          ip: setup.listenIp,
-          port: setup.listenUdpPort,
-          isAllowed: (ip) => isAllowed(parseIp(ip), netrestrict),
-        },
-      )
+      socket = await modules.openSocket({
+        ip: setup.listenIp,
+        port: setup.listenUdpPort,
+        isAllowed: (ip) => isAllowed(parseIp(ip), netrestrict),
+      })
       await own.start(socket, reach, sequenceAbove)
       isRunning = true
       const first = [...earlier, ...enrBootnodes].filter(

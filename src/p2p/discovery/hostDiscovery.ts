@@ -15,6 +15,7 @@ import { createDiscovery, type DiscoveryMetrics } from './discovery.ts'
 import type { NodeRecord } from './nodeRecord.ts'
 import { OPSTACK_VERSION } from './opstackEntry.ts'
 import type { Dialable } from './recordFilter.ts'
+import { openUdpSocket } from './udpSocket.ts'
 
 export interface HostDiscoveryModules {
   host: Host
@@ -110,6 +111,7 @@ export function createHostDiscovery(
         )
       },
       isSatisfied: () => modules.connected().length >= options.peersLow,
+      openSocket: (socket) => openUdpSocket({ clock }, socket),
       metrics: modules.metrics,
     },
     { ...options.discovery, chainId: config.l2ChainId, listenIp: options.listenIp },

@@ -44,9 +44,9 @@ export interface OwnNodeSetup {
   requestTimeoutMs?: number | undefined
 }
 
-const RENEWAL_PAUSE_MS = 50
+export const RENEWAL_PAUSE_MS = 50
 /** The time of a request and its retry. After that, no answer is expected. */
-const MAX_RENEWAL_PAUSES = 40
+export const MAX_RENEWAL_PAUSES = 40
 
 type Families = Pick<LocalRecord, 'ip4' | 'ip6'>
 

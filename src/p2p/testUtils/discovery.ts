@@ -3,9 +3,10 @@ import { onTestFinished } from 'vitest'
 import { type Clock, systemClock } from '../../lib/clock.ts'
 import { type Logger, silentLogger } from '../../lib/logger.ts'
 import { decompressPublicKey } from '../../lib/secp256k1.ts'
-import { createDiscovery, type Discovery, type DiscoverySetup } from '../discovery/discovery.ts'
+import { createDiscovery, type Discovery, type DiscoveryModules, type DiscoverySetup } from '../discovery/discovery.ts'
 import { parseRecord } from '../discovery/discv5.ts'
 import type { NodeRecord } from '../discovery/nodeRecord.ts'
+import { openUdpSocket } from '../discovery/udpSocket.ts'
 
 /** A discovery service on loopback that runs until the end of the test. */
 export interface StartedDiscovery {
@@ -22,6 +23,7 @@ export async function startDiscovery(
     privateKey?: Uint8Array
     logger?: Logger
     clock?: Clock
+    openSocket?: DiscoveryModules['openSocket']
   } = {},
 ): Promise<StartedDiscovery> {
   const { privateKey = new Uint8Array(randomBytes(32)), logger = silentLogger, clock = systemClock } = options
@@ -34,6 +36,7 @@ export async function startDiscovery(
       privateKey,
       onPeer: (peer) => found.push(peer),
       isSatisfied: () => false,
+      openSocket: options.openSocket ?? ((socket) => openUdpSocket({ clock }, socket)),
       metrics: { onLookup: () => (lookups += 1), onRecord: () => {} },
     },
     {
