@@ -4,6 +4,7 @@ import { FollowSource } from '../../src/rollup/node/index.ts'
 import { isDepositTx, type PayloadEnvelope, payloadToL2BlockRef } from '../../src/rollup/protocol/index.ts'
 import { optimismSyncStatus } from '../../src/rpc/json.ts'
 import { TestChain, type TestNode, untilIdle } from './harness.ts'
+import { at } from './verifier.ts'
 
 // Interop: the followed node is an op-supernode, which denies blocks whose messages are invalid and replaces them by their deposits.
 
@@ -93,12 +94,6 @@ async function rounds(count: number): Promise<void> {
 }
 
 const hashAt = (blocks: readonly PayloadEnvelope[], number: number) => blocks[number - 1]?.payload.blockHash
-
-function at(blocks: readonly PayloadEnvelope[], number: number): PayloadEnvelope {
-  const block = blocks[number - 1]
-  if (block === undefined) throw new Error(`no block ${number}`)
-  return block
-}
 
 describe('a verifier that follows an op-supernode', () => {
   /** A sequencer that has made `count` blocks, which the follower has heard of. */
