@@ -6,7 +6,6 @@ import { DecodeError } from '../../../lib/errors.ts'
 import { keccak256Hex } from '../../../lib/hash.ts'
 import { fromHex, toHex } from '../../../lib/hex.ts'
 import { encodeRlp, encodeTypedRlp } from '../../../lib/rlp.ts'
-import { errorWith } from '../../../lib/testUtils/errorWith.ts'
 import { propertyRuns } from '../../../lib/testUtils/propertyRuns.ts'
 import {
   compressChannel,
@@ -22,7 +21,7 @@ import {
 } from '../../../rollup/protocol/index.ts'
 import { describeBatch } from './batches.ts'
 import { type Decoded, decodeInputs } from './decode.ts'
-import { type DecodeInput, inputsOf, inputsOfJson } from './input.ts'
+import { inputsOfJson } from './input.ts'
 import type { Kind } from './kinds.ts'
 
 const OPTIONS = { config: undefined, listTransactions: true }
@@ -332,60 +331,6 @@ describe('malformed input is reported with its byte and its rule', () => {
       'channel',
     )
     expect(cut.channels[0]).toMatchObject({ blockCount: 1, fault: { byte: encodeRlp(BATCH).length } })
-  })
-})
-
-describe('inputsOf', () => {
-  const text = (value: string) => new TextEncoder().encode(value)
-  it.each<[string, Uint8Array, Partial<DecodeInput>[]]>([
-    ['bytes', WHOLE, [{ source: 's', bytes: WHOLE }]],
-    ['hex', text(`${toHex(WHOLE)}\n`), [{ source: 's', bytes: WHOLE }]],
-    [
-      'hex in lines',
-      text(`${toHex(FRAME)}\n\n${toHex(FRAME).slice(2)}`),
-      [
-        { source: 's:1', bytes: FRAME },
-        { source: 's:2', bytes: FRAME },
-      ],
-    ],
-    ['JSON hex', text(JSON.stringify([toHex(FRAME)])), [{ source: 's[0]', bytes: FRAME }]],
-    [
-      'an answer of JSON-RPC',
-      text(JSON.stringify({ jsonrpc: '2.0', result: { hash: null, type: '0x2', input: toHex(WHOLE) } })),
-      [{ bytes: WHOLE, kind: 'data', transaction: { hash: null, type: 2, from: null, to: null } }],
-    ],
-    [
-      'blobs of a beacon node',
-      text(JSON.stringify({ data: [toHex(FRAME)] })),
-      [{ source: 's.data', bytes: FRAME, kind: 'blob' }],
-    ],
-    [
-      'sidecars',
-      text(JSON.stringify({ data: [{ index: '0', blob: toHex(FRAME) }] })),
-      [{ bytes: FRAME, kind: 'blob' }],
-    ],
-    [
-      'frames as batch decoders write them',
-      text(
-        JSON.stringify({
-          frames: [{ id: '0x0102030405060708090a0b0c0d0e0f10', frame_number: 2, data: 'aGVsbG8=', is_last: true }],
-        }),
-      ),
-      [{ bytes: FRAME, kind: 'frame' }],
-    ],
-  ])('reads %s', (_name, content, expected) => {
-    expect(inputsOf(content, 's')).toMatchObject(expected)
-  })
-
-  it.each([
-    ['hello', 'JSON'],
-    ['{"a":1}', 'transaction'],
-    ['{', 'JSON'],
-    ['0xabc', 'hex'],
-    ['{"transactions":["0x12"]}', 'transactions'],
-  ])('refuses %s', (content, named) => {
-    const refused = () => inputsOf(text(content), 's')
-    expect(refused).toThrow(errorWith('usage', named))
   })
 })
 

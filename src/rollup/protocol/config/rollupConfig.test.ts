@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { DecodeError } from '../../../lib/errors.ts'
+import { expectDecodeErrorOrDone } from '../../../lib/testUtils/decodeError.ts'
 import { errorWith } from '../../../lib/testUtils/errorWith.ts'
 import { testConfig } from '../testUtils/config.ts'
 import { type RollupConfig, ZERO_ADDRESS, ZERO_HASH } from '../types.ts'
@@ -140,11 +140,7 @@ describe('parseRollupConfig', () => {
     fc.assert(
       fc.property(fc.constantFrom(...Object.keys(JSON_CONFIG)), fc.jsonValue(), fc.jsonValue(), (key, value, whole) => {
         for (const json of [{ ...JSON_CONFIG, [key]: value }, whole]) {
-          try {
-            parseRollupConfig(json)
-          } catch (error) {
-            expect(error).toBeInstanceOf(DecodeError)
-          }
+          expectDecodeErrorOrDone(() => parseRollupConfig(json))
         }
       }),
     )

@@ -2,6 +2,7 @@ import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { DecodeError } from '../../../lib/errors.ts'
 import { fromHex, type Hex, toHex } from '../../../lib/hex.ts'
+import { expectDecodeErrorOrDone } from '../../../lib/testUtils/decodeError.ts'
 import { testConfig } from '../testUtils/config.ts'
 import { depositTxHash, encodeDepositTx } from '../transaction/deposit.ts'
 import type { L1BlockInfo, SystemConfig } from '../types.ts'
@@ -130,11 +131,7 @@ describe('parseL1Info', () => {
         fc.infiniteStream(fc.nat(255)),
         (selector, length, stream) => {
           const data = Uint8Array.of(...selector, ...[...stream.take(length)])
-          try {
-            parseL1Info(data)
-          } catch (error) {
-            expect(error).toBeInstanceOf(DecodeError)
-          }
+          expectDecodeErrorOrDone(() => parseL1Info(data))
         },
       ),
     )

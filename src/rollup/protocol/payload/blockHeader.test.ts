@@ -5,6 +5,7 @@ import { describe, expect, it } from 'vitest'
 import { DecodeError } from '../../../lib/errors.ts'
 import { fromHex, type Hex, toHex } from '../../../lib/hex.ts'
 import { decodeRlp, encodeRlp, rlpList } from '../../../lib/rlp.ts'
+import { expectDecodeErrorOrDone } from '../../../lib/testUtils/decodeError.ts'
 import { errorWith } from '../../../lib/testUtils/errorWith.ts'
 import { propertyRuns } from '../../../lib/testUtils/propertyRuns.ts'
 import { EMPTY_TRIE_ROOT, EMPTY_UNCLES_HASH } from '../constants.ts'
@@ -61,11 +62,7 @@ describe('block header', () => {
       fc.property(arbitraryHeader(), fc.nat(), fc.nat(255), (header, at, byte) => {
         const bytes = encodeBlockHeader(header).slice()
         bytes[at % bytes.length] = byte
-        try {
-          expect(toHex(encodeBlockHeader(decodeBlockHeader(bytes)))).toBe(toHex(bytes))
-        } catch (error) {
-          expect(error).toBeInstanceOf(DecodeError)
-        }
+        expectDecodeErrorOrDone(() => expect(toHex(encodeBlockHeader(decodeBlockHeader(bytes)))).toBe(toHex(bytes)))
       }),
       { numRuns: propertyRuns(300) },
     )

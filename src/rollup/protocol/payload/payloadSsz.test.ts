@@ -5,6 +5,7 @@ import { DecodeError, DeviumError } from '../../../lib/errors.ts'
 import { keccak256Hex } from '../../../lib/hash.ts'
 import { fromHex, type Hex, toHex } from '../../../lib/hex.ts'
 import { privateKeyToAddress, publicKeyToAddress, recoverPublicKey, signHash } from '../../../lib/secp256k1.ts'
+import { expectDecodeErrorOrDone } from '../../../lib/testUtils/decodeError.ts'
 import { errorWith } from '../../../lib/testUtils/errorWith.ts'
 import { propertyRuns } from '../../../lib/testUtils/propertyRuns.ts'
 import { testConfig } from '../testUtils/config.ts'
@@ -235,11 +236,9 @@ describe('payload SSZ', () => {
         const whole = encodePayloadEnvelope(envelope, version).slice()
         for (const [at, byte] of list) whole[at % whole.length] = byte
         const bytes = whole.subarray(0, Math.max(0, whole.length - (cut < 300 ? 0 : cut - 300)))
-        try {
-          expect(toHex(encodePayloadEnvelope(decodePayloadEnvelope(bytes, version), version))).toBe(toHex(bytes))
-        } catch (error) {
-          expect(error).toBeInstanceOf(DecodeError)
-        }
+        expectDecodeErrorOrDone(() =>
+          expect(toHex(encodePayloadEnvelope(decodePayloadEnvelope(bytes, version), version))).toBe(toHex(bytes)),
+        )
       }),
       { numRuns: propertyRuns(300) },
     )

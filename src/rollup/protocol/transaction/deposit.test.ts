@@ -4,6 +4,7 @@ import { bigIntToBytes, concatBytes } from '../../../lib/bytes.ts'
 import { DecodeError, severityOf } from '../../../lib/errors.ts'
 import { fromHex, type Hex, toHex } from '../../../lib/hex.ts'
 import { encodeRlp } from '../../../lib/rlp.ts'
+import { expectDecodeErrorOrDone } from '../../../lib/testUtils/decodeError.ts'
 import type { L1Log } from '../types.ts'
 import {
   type DepositTx,
@@ -198,11 +199,7 @@ function depositLog(opaque: Uint8Array): L1Log {
 }
 
 function expectDecodeErrorOrIdentity(bytes: Uint8Array): void {
-  try {
-    expect(toHex(encodeDepositTx(decodeDepositTx(bytes)))).toBe(toHex(bytes))
-  } catch (error) {
-    expect(error).toBeInstanceOf(DecodeError)
-  }
+  expectDecodeErrorOrDone(() => expect(toHex(encodeDepositTx(decodeDepositTx(bytes)))).toBe(toHex(bytes)))
 }
 
 function arbitraryDeposit(): fc.Arbitrary<DepositTx> {

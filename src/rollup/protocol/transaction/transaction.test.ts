@@ -4,11 +4,11 @@ import fc from 'fast-check'
 import { serializeTransaction, toHex as viemHex } from 'viem'
 import { describe, expect, it } from 'vitest'
 import { concatBytes } from '../../../lib/bytes.ts'
-import { DecodeError } from '../../../lib/errors.ts'
 import { keccak256Hex } from '../../../lib/hash.ts'
 import { fromHex, type Hex, toHex } from '../../../lib/hex.ts'
 import { encodeRlp, encodeTypedRlp, type RlpInput } from '../../../lib/rlp.ts'
 import { privateKeyToAddress, SECP256K1_ORDER, signHash } from '../../../lib/secp256k1.ts'
+import { expectDecodeErrorOrDone } from '../../../lib/testUtils/decodeError.ts'
 import { errorWith } from '../../../lib/testUtils/errorWith.ts'
 import { propertyRuns } from '../../../lib/testUtils/propertyRuns.ts'
 import {
@@ -333,11 +333,7 @@ describe('a malformed transaction', () => {
       fc.property(fc.oneof(fc.uint8Array(), fc.array(mutation, { minLength: 1, maxLength: 4 })), (input) => {
         const raw = input instanceof Uint8Array ? input : good.slice()
         if (!(input instanceof Uint8Array)) for (const [index, byte] of input) raw[index] = byte
-        try {
-          decodeTransaction(raw)
-        } catch (error) {
-          expect(error).toBeInstanceOf(DecodeError)
-        }
+        expectDecodeErrorOrDone(() => decodeTransaction(raw))
       }),
       { numRuns: propertyRuns(500) },
     )
