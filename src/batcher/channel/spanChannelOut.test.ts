@@ -94,6 +94,13 @@ describe('span channels', () => {
     },
   )
 
+  it('of a new process are not compressed again for the last per cents', async () => {
+    const blocks = blocksOf(Array.from({ length: 400 }, () => ({ noise: 1_000, zeros: 0 })))
+    const { compressedInput, inputBytes, data, target } = await fill(blocks, { compressionAlgorithm: 'zlib' })
+    expect(compressedInput).toBeLessThan(1.5 * inputBytes)
+    expect(data.length).toBeGreaterThan(0.95 * target)
+  })
+
   it.each(['zlib', 'brotli-9'] as const)('take every block that fits: %s', async (compressionAlgorithm) => {
     // One to 3,800 bytes, so that the last block matters.
     const blocks = blocksOf(Array.from({ length: 200 }, (_, index) => ({ noise: ((index * 7) % 13) * 320, zeros: 90 })))
