@@ -110,6 +110,20 @@ describe('discovery', () => {
     expect(discovery.localEnr()).toBe(record.text)
   })
 
+  it('finds a node again at the address to which it has moved', async () => {
+    const openSocket = createUdpLink().open
+    const other = await start([], { openSocket })
+    const privateKey = new Uint8Array(randomBytes(32))
+    const node = await start([other.record.text], { openSocket, privateKey })
+    const found = (): (number | undefined)[] => other.found.map(({ udpPort }) => udpPort)
+    await until('found', () => found().includes(node.record.udpPort))
+    await node.discovery.stop()
+    const moved = await start([other.record.text], { openSocket, privateKey })
+    await until('found again', () => found().includes(moved.record.udpPort))
+    expect(found()).toEqual([node.record.udpPort, moved.record.udpPort])
+    expect(other.discovery.table().map(({ udpPort }) => udpPort)).toEqual([moved.record.udpPort])
+  })
+
   it('continues without a bootnode whose address names an interface', async () => {
     const { logger, lines } = recordedLog('debug')
     await start([enodeOf(publicKeyOf(randomBytes(32)), '[fe80::1%eth0]:30303')], { logger })

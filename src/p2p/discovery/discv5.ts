@@ -142,7 +142,7 @@ export function createDiscv5(
   announceIn(enr, local)
   const transport = new SocketTransport(socket, enr.nodeId)
   const keypair = createKeypair({ type: 'secp256k1', privateKey, publicKey: publicKeyOf(privateKey) })
-  const session = new SessionService(config, enr, keypair, transport)
+  const session = new SessionWithRecords(config, enr, keypair, transport)
   const service = new Discv5(config, session)
   const onEnr = (found: ENR): void => {
     if (found.nodeId !== enr.nodeId) listener.onRecord(toRecord(found))
@@ -153,8 +153,12 @@ export function createDiscv5(
   events.on('multiaddrUpdated', () => listener.onLocalChange())
   eventsOf(session).on('established', (_from: Sender, found: ENR, _direction: unknown, isVerified: boolean) => {
     releaseAnsweredRecordRequest(session, found.nodeId)
+    if (!isVerified) return
+    const record = toRecord(found)
+    // Of a node that it lists, the library reports no newer record.
+    if (record.ip !== undefined) listener.onRecord(record)
     // The library stores the session keys after this event. A request sent now would start a second handshake.
-    if (isVerified) queueMicrotask(() => listener.onSession(toRecord(found)))
+    queueMicrotask(() => listener.onSession(record))
   })
   eventsOf(session).on('response', (from: Sender, response: Response) => {
     if (response.type !== PONG || response.addr === undefined) return
@@ -272,6 +276,17 @@ function portBytes(port: number): Uint8Array {
 function socketMultiaddr(ip: string, port: number): ReturnType<typeof multiaddrFromSocketAddress> {
   const octets = parseIp(ip)
   return multiaddrFromSocketAddress({ ip: { type: octets.length === 4 ? 4 : 6, octets }, port })
+}
+
+/**
+ * Requests the record in every handshake. The library would name the sequence number that it knows, but in the wrong
+ * bytes (discv5-wire: a big-endian uint64): the other node would take it for a later one than its own, and a node that
+ * has moved would stay listed at its old address.
+ */
+class SessionWithRecords extends SessionService {
+  override sendChallenge(to: Parameters<SessionService['sendChallenge']>[0], nonce: Uint8Array): void {
+    super.sendChallenge(to, nonce, null)
+  }
 }
 
 /** Transports packets between the library and our socket. */
