@@ -74,7 +74,7 @@ describe('checkFeeLimits', () => {
     const least = { ...suggestion, blobBaseFee: 1n }
     expect(() => checkFeeLimits({ ...fees, blobFeeCap: 5_000_000_000n }, least, blobLimits)).not.toThrow()
     expect(() => checkFeeLimits({ ...fees, blobFeeCap: 5_000_000_001n }, least, blobLimits)).toThrow(
-      errorWith('fee-limit', 'blob fee', 5_000_000_001n, 5, 1_000_000_000n),
+      errorWith('fee-limit', 'blob fee cap', 5_000_000_001n, 5, 1_000_000_000n),
     )
   })
   it('limits the fee cap', () => {

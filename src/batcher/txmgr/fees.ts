@@ -76,15 +76,15 @@ export function bumpFees({ tip: oldTip, feeCap: oldFeeCap, blobFeeCap }: FeeCaps
 /** Throws FeeLimitError if a bumped fee exceeds the operator's limit, a multiple of the L1's suggestion. */
 export function checkFeeLimits(bumped: FeeCaps, suggestion: FeeSuggestion, limits: FeeLimits): void {
   const { feeLimitMultiplier: multiplier, feeLimitThresholdWei: threshold } = limits
-  const check = (name: string, fee: bigint, suggested: bigint, hint = ''): void => {
+  const check = (name: string, fee: bigint, suggested: bigint): void => {
     if (fee < threshold || fee <= multiplier * suggested) return
     throw new FeeLimitError(
-      `bumped ${name} ${fee} is over ${multiplier}x multiple of the suggested value ${suggested}${hint}`,
+      `the next ${name} of ${fee} wei is above ${multiplier} times the suggested ${suggested} wei (--fee-limit-multiplier)`,
     )
   }
   check('tip cap', bumped.tip, suggestion.tip)
   check('fee cap', bumped.feeCap, feeCapOf(suggestion))
-  check('blob fee', bumped.blobFeeCap ?? 0n, blobFeeCapOf(suggestion), ': blob fee limit reached')
+  check('blob fee cap', bumped.blobFeeCap ?? 0n, blobFeeCapOf(suggestion))
 }
 
 export class FeeLimitError extends DeviumError<'fee-limit'> {

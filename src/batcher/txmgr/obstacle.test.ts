@@ -87,7 +87,7 @@ describe('replacementOf', () => {
         { fees: low, gasNeeded: undefined },
         feeLimitMultiplier === undefined ? undefined : { feeLimitMultiplier, feeLimitThresholdWei: 0n },
       )
-    expect(() => replace(5n)).toThrow(errorWith('fee-limit', '5x'))
+    expect(() => replace(5n)).toThrow(errorWith('fee-limit', '--fee-limit-multiplier', 5))
     expect(replace().fees.feeCap).toBe(11_000_000_000n)
   })
 })

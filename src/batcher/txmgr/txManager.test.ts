@@ -103,8 +103,8 @@ describe('sending', () => {
     const manager = createManager({ resubmissionTimeoutMs: 30, feeLimitMultiplier: 1n, feeLimitThresholdWei: 1n })
     const sending = manager.send(data(7), never)
     const refused = await log.seen('Unable to bump the fees of the transaction')
-    expect(refused.err).toContain('1x')
-    expect(manager.sending[0]?.problem).toContain('its fees cannot be raised: bumped')
+    expect(refused.err).toContain('--fee-limit-multiplier')
+    expect(manager.sending[0]?.problem).toContain('its fees cannot be raised: the next tip cap')
     await mine()
     const tx = await txByHash((await sending).transactionHash)
     expect(BigInt(tx.maxPriorityFeePerGas ?? 0)).toBe(1_000_000_000n)
@@ -219,11 +219,11 @@ describe('sending', () => {
     const limited = createManager({ maxBaseFeeWei: 1n, maxRetries: 2 })
     await expect(manager.send(data(1), never)).rejects.toMatchObject({
       code: 'tx-craft',
-      cause: errorWith('fee-limit', 'tip', 1),
+      cause: errorWith('fee-limit', '--txmgr.max-tip-cap', 1),
     })
     await expect(limited.send(data(1), never)).rejects.toMatchObject({
       code: 'tx-craft',
-      cause: errorWith('fee-limit', 'base fee', 1),
+      cause: errorWith('fee-limit', '--txmgr.max-basefee', 1),
     })
   })
 

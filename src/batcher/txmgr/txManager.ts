@@ -355,9 +355,11 @@ export class TxManager {
       this.modules.metrics.blobTip(tip)
     }
     if (maxTipCapWei !== 0n && tip > maxTipCapWei)
-      throw new FeeLimitError(`tip is too high: ${tip}, cap: ${maxTipCapWei}`)
+      throw new FeeLimitError(`the tip of ${tip} wei is above ${maxTipCapWei} wei (--txmgr.max-tip-cap)`)
     if (maxBaseFeeWei !== 0n && suggested.baseFee > maxBaseFeeWei)
-      throw new FeeLimitError(`base fee is too high: ${suggested.baseFee}, cap: ${maxBaseFeeWei}`)
+      throw new FeeLimitError(
+        `the L1's base fee of ${suggested.baseFee} wei is above ${maxBaseFeeWei} wei (--txmgr.max-basefee)`,
+      )
     return {
       tip,
       baseFee: larger(suggested.baseFee, minBaseFeeWei),
