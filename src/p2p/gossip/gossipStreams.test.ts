@@ -1,4 +1,4 @@
-import type { Connection, PeerId } from '@libp2p/interface'
+import { type Connection, type PeerId, StreamCloseEvent } from '@libp2p/interface'
 import { describe, expect, it } from 'vitest'
 import { ManualClock } from '../../lib/clock.ts'
 import { silentLogger } from '../../lib/logger.ts'
@@ -48,7 +48,11 @@ const RUST = ['/opstack/req/payload_by_number/10/0/']
 
 type OutboundStream = {
   close(): Promise<void>
-  rawStream: { status: string; protocol: string; addEventListener(): void }
+  rawStream: {
+    status: string
+    protocol: string
+    addEventListener(type: 'close', listener: (event: StreamCloseEvent) => void): void
+  }
 }
 
 /** The library members that the code uses. The test opens the streams. */
@@ -60,9 +64,14 @@ function setUp(connected: string[], protocols: string[] = [], history = [2, 1], 
   /** First bytes of the ids in each RPC. */
   const sent: number[][] = []
   const opened: string[] = []
+  const openedOn: Connection[] = []
   const subscribed: string[] = []
   let status = 'open'
   const closed: string[] = []
+  const onClose: ((event: StreamCloseEvent) => void)[] = []
+  const forgotten: string[] = []
+  const slow: string[] = []
+  const connections: Connection[] = []
   const idOf = (id: string) => ({ toString: () => id }) as PeerId
   const connection = (id: string): Connection => ({ remotePeer: idOf(id), status: 'open' }) as Connection
   type Listener = (event: CustomEvent<{ peerId: PeerId }>) => void
@@ -72,13 +81,14 @@ function setUp(connected: string[], protocols: string[] = [], history = [2, 1], 
     getTopics: () => ['t'],
     getSubscribers: () => subscribed.map(idOf),
     streamsOutbound: new Map<string, OutboundStream>(),
-    async createOutboundStream(peerId: PeerId, _connection: Connection) {
+    async createOutboundStream(peerId: PeerId, on: Connection) {
       const id = peerId.toString()
+      openedOn.push(on)
       await new Promise<void>((resolve) => waiting.set(id, resolve))
       opened.push(id)
       gossip.streamsOutbound.set(id, {
         close: async () => void closed.push(id),
-        rawStream: { status, protocol: '', addEventListener: () => {} },
+        rawStream: { status, protocol: '', addEventListener: (_, listener) => void onClose.push(listener) },
       })
     },
     sendRpc: (id: string, { control }: OutgoingRpc) => {
@@ -90,11 +100,11 @@ function setUp(connected: string[], protocols: string[] = [], history = [2, 1], 
     addEventListener: (type: string, listener: Listener) => void listeners.set(type, listener),
   }
   const streams = manageGossipStreams(gossip, gossip, {
-    forget: () => {},
-    onSlowReader: () => {},
+    forget: (peerId) => forgotten.push(peerId.toString()),
+    onSlowReader: (id) => slow.push(id),
     clock,
     logger: silentLogger,
-    connectionsOf: (peerId) => [connection(peerId.toString())],
+    connectionsOf: (peerId) => (connections.length > 0 ? connections : [connection(peerId.toString())]),
     protocolsOf: async () => protocols,
     history: (maxAgeS) => (maxAgeS === undefined ? cached : cached.slice(0, maxAgeS * perSecond)),
   })
@@ -115,11 +125,20 @@ function setUp(connected: string[], protocols: string[] = [], history = [2, 1], 
     gossip,
     streams,
     opened,
+    openedOn,
     closed,
+    onClose,
+    forgotten,
+    slow,
+    connections,
     connection,
     idOf,
     answer,
     heartbeat,
+    subscribe(id: string) {
+      subscribed.push(id)
+      listeners.get('subscription-change')?.(new CustomEvent('subscription-change', { detail: { peerId: idOf(id) } }))
+    },
     /** `a` subscribes, and its stream opens. */
     async come() {
       subscribed.push('a')
@@ -191,5 +210,83 @@ describe('manageGossipStreams', () => {
     await answer('a')
     expect(opened).toHaveLength(2)
     expect(gossip.streamsOutbound.size).toBe(1)
+  })
+
+  it('moves the stream of a peer to its newest connection', async () => {
+    const { streams, connection, come, answer, gossip, openedOn, closed, announced } = setUp(['a'], OP_NODE, [1])
+    await come()
+    const [first] = gossip.streamsOutbound.values()
+    const newest = connection('a')
+    streams.moveTo(newest)
+    expect(closed).toEqual(['a'])
+    await answer('a')
+    expect(openedOn.at(-1)).toBe(newest)
+    expect(gossip.streamsOutbound.size).toBe(1)
+    expect(gossip.streamsOutbound.get('a')).not.toBe(first)
+    // The earlier stream may have lost what it carried.
+    expect(announced).toHaveLength(2)
+    streams.moveTo(connection('stranger'))
+    await answer('stranger')
+    expect(openedOn).toHaveLength(2)
+  })
+
+  it('opens a missing stream on the newest open connection, once', async () => {
+    const { streams, connections, connection, answer, heartbeat, openedOn } = setUp(['a'])
+    const closing = Object.assign(connection('a'), { status: 'closing' })
+    const newest = connection('a')
+    connections.push(connection('a'), newest, closing)
+    streams.repair('a')
+    streams.repair('a')
+    heartbeat()
+    await answer('a')
+    streams.repair('a')
+    streams.repair('stranger')
+    await answer('a')
+    expect(openedOn).toEqual([newest])
+    expect(openedOn[0]).toBe(newest)
+  })
+
+  it('waits for a connection that is open', async () => {
+    const { connections, connection, answer, heartbeat, openedOn } = setUp(['a'])
+    connections.push(Object.assign(connection('a'), { status: 'closed' }))
+    heartbeat()
+    await answer('a')
+    expect(openedOn).toEqual([])
+  })
+
+  it('reports a peer whose stream ended because it did not read', async () => {
+    const { come, onClose, slow } = setUp(['a'])
+    await come()
+    const end = (error?: Error) => onClose[0]?.(new StreamCloseEvent(false, error))
+    end()
+    end(new Error('reset'))
+    expect(slow).toEqual([])
+    end(Object.assign(new Error('full'), { name: 'StreamBufferError' }))
+    expect(slow).toEqual(['a'])
+  })
+
+  it('makes the library forget a peer that it knows', () => {
+    const { streams, forgotten } = setUp(['a'])
+    streams.forget('a')
+    streams.forget('stranger')
+    expect(forgotten).toEqual(['a'])
+  })
+
+  it('announces blocks once the peer has subscribed, once for each stream', async () => {
+    const { announced, heartbeat, answer, subscribe } = setUp(['a'], OP_NODE, [1])
+    heartbeat()
+    await answer('a')
+    expect(announced).toEqual([])
+    for (let count = 0; count < 2; count++) {
+      subscribe('a')
+      await nextTurn()
+    }
+    expect(announced).toEqual([['a', [Uint8Array.of(1)]]])
+  })
+
+  it('takes a node that serves both forms of requests for no Rust node', async () => {
+    const { sent, come } = setUp(['a'], [...OP_NODE, ...RUST], [3, 2, 1])
+    await come()
+    expect(sent).toEqual([[3, 1, 2]])
   })
 })
