@@ -18,6 +18,7 @@ import type { L1Tx } from './transaction.ts'
 // stepped, and the L1 answers as the test says.
 
 const S = 1_000
+const START_MS = 1_000_000 * S
 const OPTIONS: TxManagerOptions = {
   ...TEST_TX_OPTIONS,
   resubmissionTimeoutMs: 48 * S,
@@ -41,11 +42,11 @@ const TX: L1Tx = {
 const hashOf = (version: number): Hex => `0x${version.toString(16).padStart(64, '0')}`
 
 function setUp(options: Partial<TxManagerOptions> = {}, sidecar?: BlobSidecar) {
-  const clock = new ManualClock(0)
+  const clock = new ManualClock(START_MS)
   const log = createLogRecorder()
   const registry = new Registry()
   const stop = new AbortController()
-  /** Time and version of each publication. */
+  /** Seconds since the start and version of each publication. */
   const sent: [number, number][] = []
   const l1 = {
     head: 5,
@@ -55,13 +56,15 @@ function setUp(options: Partial<TxManagerOptions> = {}, sidecar?: BlobSidecar) {
     refusal: undefined as Error | undefined,
     receiptFault: undefined as Error | undefined,
     missing: [] as (number | undefined)[],
+    fees: FEES,
+    gas: 21_000n,
     prove: async (given: BlobSidecar) => given,
   }
   let versions = 1
   const modules: SendLoopModules = {
     l1: {
       async sendRawTransaction(raw) {
-        sent.push([clock.now() / S, raw[0] ?? 0])
+        sent.push([(clock.now() - START_MS) / S, raw[0] ?? 0])
         if (l1.refusal !== undefined) throw l1.refusal
       },
       async receipts(hashes) {
@@ -79,9 +82,9 @@ function setUp(options: Partial<TxManagerOptions> = {}, sidecar?: BlobSidecar) {
               }
         return { head: l1.head, receipts: hashes.map(receiptOf) }
       },
-      estimateGas: async () => 21_000n,
+      estimateGas: async () => l1.gas,
       nonceAt: async (_address, block) => (block === 'latest' ? l1.nonces.latest : l1.nonces.pending),
-      suggestFees: async () => FEES,
+      suggestFees: async () => l1.fees,
     },
     heads: { version: 0, changed: (_version, limitMs, signal) => sleep(clock, limitMs, signal) },
     signer: {
@@ -94,7 +97,7 @@ function setUp(options: Partial<TxManagerOptions> = {}, sidecar?: BlobSidecar) {
     clock,
     logger: log.logger,
     metrics: createTxManagerMetrics(registry),
-    suggestFees: async () => FEES,
+    suggestFees: async () => l1.fees,
     proveAgain: (given) => l1.prove(given),
     missingNonceBelow: async () => l1.missing.shift(),
   }
@@ -256,9 +259,11 @@ describe('a transaction that the L1 refuses', () => {
   })
 
   it('is given up at once if another transaction has its nonce', async () => {
-    const { loop, outcome, l1, sent, pass } = setUp()
+    const { loop, outcome, l1, sent, pass, metric } = setUp()
+    expect(loop.lostItsNonce).toBe(false)
     l1.refusal = new JsonRpcError(-32000, 'nonce too low')
     await pass(1)
+    expect(await metric('tx_publish_error_count{error="nonce_too_low"}')).toBe(1)
     await expect(outcome).rejects.toThrow(errorWith('tx-aborted', 'nonce too low'))
     expect(sent).toHaveLength(1)
     expect(loop.lostItsNonce).toBe(true)
@@ -305,16 +310,54 @@ describe('a transaction that the L1 refuses', () => {
     expect(loop.isRefusedForKind).toBe(true)
   })
 
-  it('is replaced at once if it is underpriced, once for each publication', async () => {
-    const { l1, sent, pass } = setUp()
-    l1.refusal = new JsonRpcError(-32000, 'replacement transaction underpriced')
-    await pass(1)
+  it.each(['replacement transaction underpriced', 'transaction underpriced'])(
+    'is replaced at once, once for each publication: %s',
+    async (text) => {
+      const { l1, sent, pass } = setUp()
+      l1.refusal = new JsonRpcError(-32000, text)
+      await pass(1)
+      expect(sent).toEqual([
+        [0, 1],
+        [0, 2],
+        [1, 2],
+        [1, 3],
+      ])
+    },
+  )
+})
+
+describe('a transaction that the L1 cannot mine', () => {
+  it('is replaced at once with the gas that the L1 requires, once for each publication', async () => {
+    const { loop, l1, sent, pass } = setUp()
+    l1.refusal = new JsonRpcError(-32000, 'a rule that nobody knows yet')
+    l1.gas = 30_000n
+    await pass(0)
     expect(sent).toEqual([
       [0, 1],
       [0, 2],
-      [1, 2],
-      [1, 3],
     ])
+    expect(loop.status.problem).toBe('a rule that nobody knows yet')
+    await pass(1)
+    expect(sent.slice(2)).toEqual([[1, 2]])
+  })
+
+  it("waits for the resubmission timeout if only the price is too high, and then passes the operator's limit", async () => {
+    const { loop, l1, sent, pass } = setUp({ feeLimitMultiplier: 1n, feeLimitThresholdWei: 1n })
+    await pass(1)
+    l1.fees = { ...FEES, baseFee: 5_000_000_000n }
+    await pass(46)
+    expect(sent.map(([, version]) => version)).toEqual([1, 1, 1, 1])
+    expect(loop.status.problem).toMatch(/base fee of 5 gwei.*3 gwei/)
+    await pass(1)
+    expect(sent.at(-1)).toEqual([48, 2])
+    expect(loop.status).toMatchObject({ problem: undefined, feeCapWei: 11_100_000_000n })
+  })
+
+  it("is not raised above the operator's limit while the L1 can mine it", async () => {
+    const { loop, sent, pass } = setUp({ feeLimitMultiplier: 1n, feeLimitThresholdWei: 1n })
+    await pass(49)
+    expect(sent.map(([, version]) => version)).toEqual([1, 1, 1, 1, 1])
+    expect(loop.status.bumps).toBe(0)
   })
 })
 
