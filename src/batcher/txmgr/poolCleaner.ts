@@ -22,7 +22,7 @@ export interface PoolCleanerModules {
   chainId: bigint
   suggestFees: (kind: TxKind, signal: AbortSignal) => Promise<FeeSuggestion>
   createSidecar: (blobs: readonly Uint8Array[]) => Promise<BlobSidecar>
-  createLoop: (crafted: CraftedTx) => SendLoop
+  createLoop: (crafted: CraftedTx) => Pick<SendLoop, 'run'>
 }
 
 /** Transactions that are being replaced by empty ones, for operators. */
