@@ -159,6 +159,7 @@ describe('PoolCleaner', () => {
     l1.signerFault = undefined
     await pass(500)
     expect(sent).toHaveLength(1)
+    expect(cleaner.status.problem).toBeUndefined()
     l1.latest = 5
     await pass(1_000)
     await cleaning

@@ -45,7 +45,8 @@ export class PoolCleaner {
   private readonly warnings: RepeatedWarnings
   private readonly startedAtMs: number
   private nonces: readonly number[] = []
-  private problem: string | undefined
+  /** Why the last try failed, by nonce. */
+  private readonly problems = new Map<number | 'reading', string>()
 
   constructor(modules: PoolCleanerModules, options: TxManagerOptions) {
     this.modules = modules
@@ -55,8 +56,8 @@ export class PoolCleaner {
   }
 
   get status(): CancelStatus {
-    const { nonces, startedAtMs, problem } = this
-    return { nonces, startedAtMs, problem }
+    const { nonces, startedAtMs, problems } = this
+    return { nonces, startedAtMs, problem: [...problems.values()].at(-1) }
   }
 
   /**
@@ -94,26 +95,36 @@ export class PoolCleaner {
       const start = await l1.nonceAt(signer.address, 'latest', signal)
       const pending = await l1.nonceAt(signer.address, 'pending', signal)
       const end = Math.max(pending, ...[...known.keys()].map((nonce) => nonce + 1))
+      this.problems.delete('reading')
       return Array.from({ length: Math.max(0, end - start) }, (_, index) => start + index)
     }
-    return this.retrying(read, "Failed to read the account's pending nonce from the L1", signal)
+    return this.retrying(read, 'reading', "Failed to read the account's pending nonce from the L1", signal)
   }
 
   /** Retries until the signal aborts, which happens when the nonce is used. Never rejects. */
   private async cancel(nonce: number, known: L1Tx | undefined, kind: TxKind, signal: AbortSignal): Promise<void> {
     const { createLoop } = this.modules
-    const replace = async () => createLoop(await this.craft(nonce, known, kind, signal)).run(signal)
+    const replace = async () => {
+      const crafted = await this.craft(nonce, known, kind, signal)
+      this.problems.delete(nonce)
+      await createLoop(crafted).run(signal)
+    }
     const warning = 'Failed to replace a transaction by an empty one, retrying'
-    await this.retrying(replace, warning, signal).catch(() => {})
+    await this.retrying(replace, nonce, warning, signal).catch(() => {})
   }
 
-  private retrying<T>(operation: () => Promise<T>, warning: string, signal: AbortSignal): Promise<T> {
+  private retrying<T>(
+    operation: () => Promise<T>,
+    part: number | 'reading',
+    warning: string,
+    signal: AbortSignal,
+  ): Promise<T> {
     return retry(operation, {
       clock: this.modules.clock,
       signal,
       backoff: () => this.options.retryIntervalMs,
       onRetry: (error) => {
-        this.problem = describeError(error)
+        this.problems.set(part, describeError(error))
         this.warnings.warn(warning, error)
       },
     })
