@@ -7,7 +7,7 @@ import { until } from '../../lib/testUtils/until.ts'
 import { nodeInTest } from '../testUtils/inTest.ts'
 import { networkInTest } from '../testUtils/network.ts'
 import { SEQUENCER_KEY, testBlock, testConfig } from '../testUtils/testChain.ts'
-import type { OutgoingRpc } from './adapter.ts'
+import type { OutboundStream, OutgoingRpc } from './adapter.ts'
 import { manageGossipStreams } from './gossipStreams.ts'
 
 describe('a new peer', () => {
@@ -45,15 +45,6 @@ describe('a new peer', () => {
 
 const OP_NODE = ['/opstack/req/payload_by_number/10/0']
 const RUST = ['/opstack/req/payload_by_number/10/0/']
-
-type OutboundStream = {
-  close(): Promise<void>
-  rawStream: {
-    status: string
-    protocol: string
-    addEventListener(type: 'close', listener: (event: StreamCloseEvent) => void): void
-  }
-}
 
 /** The library members that the code uses. The test opens the streams. */
 function setUp(connected: string[], protocols: string[] = [], history = [2, 1], { perSecond = 1 } = {}) {

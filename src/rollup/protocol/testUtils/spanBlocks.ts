@@ -13,6 +13,7 @@ export const spanBlock = (overrides: Partial<SpanBatchBlock>): SpanBatchBlock =>
   transactions: [],
   ...overrides,
 })
+
 /** Blocks of one span batch, with transactions of each type. */
 export function arbitraryBlocks({ blockTime, l2ChainId }: RollupConfig): fc.Arbitrary<SpanBatchBlock[]> {
   const u64 = fc.bigInt({ min: 0n, max: 2n ** 64n - 1n })
