@@ -1,3 +1,6 @@
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
 import { createPublicClient, http, parseAbi, zeroHash } from 'viem'
 import { afterAll, afterEach, beforeAll, beforeEach, expect, it } from 'vitest'
 import type { RpcClient } from '../../src/jsonRpc/client.ts'
@@ -23,6 +26,10 @@ const ORACLE_ABI = parseAbi([
   'function latestBlockNumber() view returns (uint256)',
   'function getL2Output(uint256 index) view returns (Output)',
 ])
+
+const folder = mkdtempSync(join(tmpdir(), 'devium-proposer-'))
+const state = join(folder, 'state.json')
+const ANVIL_ARGS = ['--no-mining', '--gas-limit', '100000000', '--chain-id', '900']
 
 let anvil: Anvil
 let l1: RpcClient
@@ -58,8 +65,8 @@ const rollup: RpcClient = {
 }
 
 beforeAll(async () => {
-  const args = ['--no-mining', '--gas-limit', '100000000', '--chain-id', '900', '--timestamp', String(genesisTime - 1)]
-  anvil = await startAnvil({ hardfork: 'cancun', args })
+  const time = ['--timestamp', String(genesisTime - 1)]
+  anvil = await startAnvil({ hardfork: 'cancun', args: [...ANVIL_ARGS, ...time, '--dump-state', state] })
   l1 = createPatientClient({ url: anvil.url })
   const steps = signDeployment(await planDeployment(new ArtifactStore(findContractsPackage()), parameters), 900)
   await deployContracts(l1, steps, parameters, fromHex('0x5b'))
@@ -67,6 +74,7 @@ beforeAll(async () => {
 afterAll(async () => {
   await l1?.close()
   await anvil?.stop()
+  rmSync(folder, { recursive: true, force: true })
 })
 
 beforeEach(async () => {
@@ -74,6 +82,14 @@ beforeEach(async () => {
   currentL1 = await l1Block()
   lateSeconds = 0
   log = ''
+  startProposer()
+})
+afterEach(async () => {
+  stop.abort()
+  await running
+})
+
+function startProposer(): void {
   stop = new AbortController()
   const logger = createLogger({ level: 'info', format: 'text', color: false, write: (line) => (log += line) })
   const proposer = new OutputProposer(
@@ -81,11 +97,7 @@ beforeEach(async () => {
     { oracle, proposer: roles.proposer, l1ChainId: 900, pollMs: 50 },
   )
   running = proposer.run(stop.signal)
-})
-afterEach(async () => {
-  stop.abort()
-  await running
-})
+}
 
 it('proposes all due outputs of safe blocks at once, and no others', async () => {
   const before = await latest()
@@ -129,4 +141,27 @@ it('waits until the L1 head is later than the block, and until derivation has st
   await expect.poll(async () => (await l1Block()).number).toBeGreaterThan(number + 1)
   expect(await latest()).toBe(before)
   expect(log).toBe('')
+})
+
+it('waits for an L1 block that is newer than the restart of Anvil, whose BLOCKHASH forgets the older ones', async () => {
+  stop.abort()
+  await running
+  await l1.close()
+  await anvil.stop()
+  anvil = await startAnvil({ hardfork: 'cancun', args: [...ANVIL_ARGS, '--load-state', state] })
+  l1 = createPatientClient({ url: anvil.url })
+  const before = await latest()
+  currentL1 = await l1Block()
+  safe = before + INTERVAL
+  const seen = requested.length
+  startProposer()
+  await expect.poll(() => requested.length).toBeGreaterThan(seen + 3)
+  expect(await read().getTransactionCount({ address: roles.proposer.address, blockTag: 'pending' })).toBe(
+    await read().getTransactionCount({ address: roles.proposer.address }),
+  )
+  await l1.request('evm_setIntervalMining', [1])
+  await expect.poll(async () => (await l1Block()).number).toBeGreaterThan(currentL1.number)
+  currentL1 = await l1Block()
+  await expect.poll(latest).toBe(before + INTERVAL)
+  expect(log).not.toContain('lvl=warn')
 })

@@ -45,6 +45,8 @@ const TIP_WEI = 1_000_000_000n
 const MAX_L1_BLOCKS_BEHIND = 100
 /** L1 blocks until a proposal that is not included is dropped. */
 const MAX_L1_BLOCKS_WAITED = 20
+/** The contract's error if BLOCKHASH is not the hash of the L1 block that the proposal names. */
+const HASH_MISMATCH = 'block hash does not match the hash at the expected height'
 
 /**
  * Proposes the outputs of safe L2 blocks on L1. Withdrawals are proven against these outputs.
@@ -91,9 +93,14 @@ export class OutputProposer {
     const outputs = await this.readOutputs(next, status.object('safe_l2').integer('number'), signal)
     // The contract requires that the L2 block is not later than the L1 block of the proposal.
     const due = outputs.filter(({ timestamp }) => timestamp <= head.timestamp)
-    const last = due.at(-1)
-    if (last === undefined) return
+    const [first] = due
+    if (first === undefined) return
+    if (await this.isUnknownToBlockhash(derivedFrom, first, signal)) {
+      logger.debug('Waiting until BLOCKHASH knows the L1 block of derivation', { l1Block: derivedFrom.number })
+      return
+    }
     const l1Block = await this.send(due, derivedFrom, head, signal)
+    const last = due.at(-1) ?? first
     this.lastOutput = last.number
     logger.info('Proposed outputs', { count: due.length, l2Block: last.number, outputRoot: last.outputRoot, l1Block })
   }
@@ -116,6 +123,21 @@ export class OutputProposer {
     )
   }
 
+  /**
+   * Whether L1 has the block but the contract cannot check it. An Anvil that was started again has the right blocks, and wrong
+   * answers of BLOCKHASH for those before its start.
+   */
+  private async isUnknownToBlockhash(block: BlockId, output: Output, signal: AbortSignal): Promise<boolean> {
+    // BLOCKHASH of the head is known from the next block on.
+    const refusal = await this.refusalOf(this.requestOf(output, block), 'pending', signal)
+    if (!refusal?.includes(HASH_MISMATCH)) return false
+    return (await readL1Block(this.modules.l1, toQuantity(block.number), { signal })).hash === block.hash
+  }
+
+  private requestOf(output: Output, derivedFrom: BlockId): TransactionRequest {
+    return { to: this.options.oracle, data: encodeProposal(output, derivedFrom), gasLimit: GAS_LIMIT }
+  }
+
   /** Returns the L1 block of the last transaction. */
   private async send(
     outputs: readonly Output[],
@@ -124,13 +146,11 @@ export class OutputProposer {
     signal: AbortSignal,
   ): Promise<number> {
     const { l1 } = this.modules
-    const { proposer, oracle, l1ChainId } = this.options
+    const { proposer, l1ChainId } = this.options
     const nonce = quantityToNumber(
       await l1.request('eth_getTransactionCount', [proposer.address, 'latest'], { signal }),
     )
-    const requests = outputs.map(
-      (output): TransactionRequest => ({ to: oracle, data: encodeProposal(output, derivedFrom), gasLimit: GAS_LIMIT }),
-    )
+    const requests = outputs.map((output) => this.requestOf(output, derivedFrom))
     const hashes = await Promise.all(
       requests.map((request, index) => {
         const raw = signTransaction(request, {
@@ -147,7 +167,8 @@ export class OutputProposer {
     const refused = receipts.findIndex((receipt) => receipt.quantityNumber('status') !== 1)
     const request = requests[refused]
     if (request !== undefined) {
-      const reason = await this.reasonOf(request, signal)
+      // The receipt has no reason.
+      const reason = (await this.refusalOf(request, 'latest', signal)) ?? 'no longer'
       throw new DeviumError(
         'output-refused',
         `L1 refused the output of L2 block ${outputs[refused]?.number}: ${reason}`,
@@ -169,9 +190,13 @@ export class OutputProposer {
     }
   }
 
-  /** Repeats the call to read the contract's error. */
-  private async reasonOf({ to, data }: TransactionRequest, signal: AbortSignal): Promise<string> {
+  /** The contract's error; undefined if it accepts the call. */
+  private async refusalOf(
+    { to, data }: TransactionRequest,
+    tag: 'latest' | 'pending',
+    signal: AbortSignal,
+  ): Promise<string | undefined> {
     const call = { from: this.options.proposer.address, to, data: toHex(data) }
-    return this.modules.l1.request('eth_call', [call, 'latest'], { signal }).then(() => 'no longer', describeError)
+    return this.modules.l1.request('eth_call', [call, tag], { signal }).then(() => undefined, describeError)
   }
 }
