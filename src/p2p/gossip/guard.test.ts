@@ -4,14 +4,17 @@ import { createRpcGuard, type GuardModules } from './guard.ts'
 
 const TOPIC = '/optimism/10/2/blocks'
 
-function setUp({ score = 0, exhausted = '' } = {}) {
+function setUp({ score = 0, exhausted = '', broken = '' } = {}) {
   const heard: unknown[][] = []
   const modules: GuardModules = {
     gossip: {
       score: { score: () => score, rejectInvalidMessage: (...message) => void heard.push(['rejected', ...message]) },
     },
     quotas: {
-      spend: (_, budget) => budget !== exhausted,
+      spend: (_, budget) => {
+        if (budget === broken) throw new TypeError('a fault of this node')
+        return budget !== exhausted
+      },
       drop: (_, offence, count = 1) => void heard.push(['dropped', offence, count]),
       report: (_, offence) => void heard.push(['reported', offence]),
     },
@@ -74,5 +77,32 @@ describe('an RPC', () => {
     const { bytes, heard } = setUp()
     expect(bytes(Uint8Array.of(0x1b))).toBeUndefined()
     expect(heard).toEqual([['reported', 'bad-rpc']])
+  })
+
+  it('with too many control messages of one kind is reported', () => {
+    const { send, heard } = setUp()
+    expect(send({ graft: new Array<string>(64).fill(TOPIC) })?.control?.ihave).toEqual([])
+    expect(heard).toEqual([])
+    expect(send({ graft: new Array<string>(65).fill(TOPIC) })).toBeUndefined()
+    expect(heard).toEqual([['reported', 'bad-rpc']])
+  })
+
+  it('is not reported for a fault of this node', () => {
+    const { send, heard } = setUp({ broken: 'fields' })
+    expect(() => send({ graft: [TOPIC] })).toThrow(TypeError)
+    expect(heard).toEqual([])
+  })
+
+  it('keeps the first 250 ids of its IHAVEs', () => {
+    const ids = (count: number) => Array.from({ length: count }, (_, index) => Uint8Array.of(index))
+    const ihave = setUp().send({ ihave: [200, 49, 5, 1].map(ids) })?.control?.ihave
+    expect(ihave?.map(({ messageIDs }) => messageIDs)).toEqual([200, 49, 1, 0].map(ids))
+  })
+
+  it('asks for no backoff above an hour', () => {
+    const prune = setUp().send({
+      prune: [3_599, 3_601].map((backoffS) => [TOPIC, backoffS] as const),
+    })?.control?.prune
+    expect(prune?.map(({ backoff }) => backoff)).toEqual([3_599, 3_600])
   })
 })
