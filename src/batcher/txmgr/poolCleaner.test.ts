@@ -29,7 +29,8 @@ function setUp() {
     pending: 4,
     inPool: new Map<number, FeeCaps>(),
     fault: undefined as Error | undefined,
-    signerFault: undefined as Error | undefined,
+    /** By nonce. */
+    signerFaults: new Map<number, Error>(),
   }
   const sent: CraftedTx[] = []
   const ended: number[] = []
@@ -46,8 +47,9 @@ function setUp() {
       },
       signer: {
         address: ADDRESS,
-        async signTransaction() {
-          if (l1.signerFault !== undefined) throw l1.signerFault
+        async signTransaction({ nonce }) {
+          const fault = l1.signerFaults.get(nonce)
+          if (fault !== undefined) throw fault
           return { hash: `0x${'00'.repeat(32)}`, raw: new Uint8Array() }
         },
       },
@@ -106,7 +108,7 @@ describe('PoolCleaner', () => {
     l1.latest = 5
     await pass(1_000)
     expect(cleaner.status.nonces).toEqual([5])
-    expect(ended).toEqual([])
+    expect(ended).toEqual([4])
     l1.latest = 6
     await pass(1_000)
     await cleaning
@@ -152,15 +154,37 @@ describe('PoolCleaner', () => {
     expect(cleaner.status.problem).toBe('no answer')
     expect(log.of("Failed to read the account's pending nonce from the L1")).toHaveLength(1)
     l1.fault = undefined
-    l1.signerFault = new Error('locked')
+    l1.signerFaults.set(4, new Error('locked'))
     await pass(500)
     expect(cleaner.status).toMatchObject({ nonces: [4], problem: 'locked' })
     expect(sent).toEqual([])
-    l1.signerFault = undefined
+    l1.signerFaults.clear()
     await pass(500)
     expect(sent).toHaveLength(1)
     expect(cleaner.status.problem).toBeUndefined()
     l1.latest = 5
+    await pass(1_000)
+    await cleaning
+  })
+
+  it('no longer tries to replace a transaction that was mined meanwhile', async () => {
+    const { cleaner, l1, stop, sent, pass } = setUp()
+    l1.pending = 6
+    l1.signerFaults.set(4, new Error('locked'))
+    const cleaning = cleaner.clean(new Map(), 'calldata', stop.signal)
+    await pass(0)
+    expect(cleaner.status).toMatchObject({ nonces: [4, 5], problem: 'locked' })
+    l1.latest = 5
+    await pass(1_000)
+    expect(cleaner.status).toMatchObject({ nonces: [5], problem: undefined })
+    l1.signerFaults.clear()
+    await pass(1_000)
+    expect(sent.map(({ tx }) => tx.nonce)).toEqual([5])
+    // A reorg of the L1 takes it away again.
+    l1.latest = 4
+    await pass(1_000)
+    expect(sent.map(({ tx }) => tx.nonce)).toEqual([5, 4])
+    l1.latest = 6
     await pass(1_000)
     await cleaning
   })

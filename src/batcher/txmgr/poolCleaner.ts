@@ -69,23 +69,31 @@ export class PoolCleaner {
    */
   async clean(known: ReadonlyMap<number, L1Tx>, kind: TxKind, signal: AbortSignal): Promise<void> {
     const { clock, logger, signer } = this.modules
-    const done = new AbortController()
-    const stop = AbortSignal.any([signal, done.signal])
-    const started = new Map<number, Promise<void>>()
+    const replacing = new Map<number, { stop: AbortController; ended: Promise<void> }>()
+    const end = async (used: (nonce: number) => boolean) => {
+      for (const [nonce, { stop, ended }] of replacing) {
+        if (!used(nonce)) continue
+        stop.abort()
+        await ended
+        replacing.delete(nonce)
+      }
+    }
     try {
       for (;;) {
         this.nonces = await this.pendingNonces(known, signal)
+        await end((nonce) => !this.nonces.includes(nonce))
         if (this.nonces.length === 0) return
         for (const nonce of this.nonces) {
-          if (started.has(nonce)) continue
+          if (replacing.has(nonce)) continue
           logger.info('sending a cancellation transaction to unblock txpool', { from: signer.address, nonce })
-          started.set(nonce, this.cancel(nonce, known.get(nonce), kind, stop))
+          const stop = new AbortController()
+          const ended = this.cancel(nonce, known.get(nonce), kind, AbortSignal.any([signal, stop.signal]))
+          replacing.set(nonce, { stop, ended })
         }
         await sleep(clock, Math.min(this.options.receiptQueryIntervalMs, 1_000), signal)
       }
     } finally {
-      done.abort()
-      await Promise.all(started.values())
+      await end(() => true)
     }
   }
 
@@ -111,6 +119,7 @@ export class PoolCleaner {
     }
     const warning = 'Failed to replace a transaction by an empty one, retrying'
     await this.retrying(replace, nonce, warning, signal).catch(() => {})
+    this.problems.delete(nonce)
   }
 
   private retrying<T>(
