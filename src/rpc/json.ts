@@ -54,9 +54,9 @@ export function deviumSyncStatus(status: SyncStatus) {
   }
 }
 
-/** The result of optimism_syncStatus. Outside interop the local safe head equals the safe head. */
+/** The result of optimism_syncStatus. */
 export function optimismSyncStatus(status: SyncStatus) {
-  return { ...commonStatus(status), local_safe_l2: l2RefToJson(status.safeL2) }
+  return { ...commonStatus(status), local_safe_l2: l2RefToJson(status.localSafeL2) }
 }
 
 /** The result of superroot_atTimestamp. Chain ids are decimal text, as op-node writes them. */

@@ -89,7 +89,7 @@ describe('rollup methods', () => {
 
   it('optimism_syncStatus has the ten members that op-node v1.19.6 has', async () => {
     expect(await call('optimism_syncStatus')).toEqual({
-      result: { ...shared, local_safe_l2: ref2('6', 6) },
+      result: { ...shared, local_safe_l2: ref2('b', 11) },
     })
   })
 

@@ -64,7 +64,15 @@ describe('follow mode', () => {
     const { hash: l2Hash, number } = config.genesis.l2
     const timestamp = config.genesis.l2Time
     const safe = { hash: l2Hash, number, parentHash: head.parentHash, timestamp, l1Origin: head, sequenceNumber: 0 }
-    const refs = { headL1: head, safeL1: head, finalizedL1: head, currentL1: head, unsafeL2: safe, safeL2: safe }
+    const refs = {
+      headL1: head,
+      safeL1: head,
+      finalizedL1: head,
+      currentL1: head,
+      unsafeL2: safe,
+      safeL2: safe,
+      localSafeL2: safe,
+    }
     const rest = { finalizedL2: safe, pendingSafeL2: safe, queuedUnsafeL2: safe, engineSyncTarget: safe }
     const request = async () => optimismSyncStatus({ ...refs, ...rest })
     const follow = new FollowSource({ rpc: { url: URL, request } }, { timeoutMs: 1000 })

@@ -39,17 +39,16 @@ class FakeSupernode {
       return { ...l2, parentHash: l1.hash, timestamp: l2Time, l1Origin: l1, sequenceNumber: 0 }
     }
     const localSafe = at(this.localSafe)
-    const statusAt = (safeL2: typeof localSafe) =>
-      optimismSyncStatus({
-        ...refs,
-        unsafeL2: localSafe,
-        safeL2,
-        finalizedL2: at(this.finalized),
-        pendingSafeL2: localSafe,
-        queuedUnsafeL2: localSafe,
-        engineSyncTarget: localSafe,
-      })
-    return { ...statusAt(at(this.safe)), local_safe_l2: statusAt(localSafe).safe_l2 }
+    return optimismSyncStatus({
+      ...refs,
+      unsafeL2: localSafe,
+      safeL2: at(this.safe),
+      localSafeL2: localSafe,
+      finalizedL2: at(this.finalized),
+      pendingSafeL2: localSafe,
+      queuedUnsafeL2: localSafe,
+      engineSyncTarget: localSafe,
+    })
   }
 }
 
@@ -112,12 +111,13 @@ describe('a verifier that follows an op-supernode', () => {
     return { supernode, sequencer, follower, blocks, status: () => follower.node.syncStatus() }
   }
 
-  it('adopts the safe head that the supernode has verified, not the derived one', async () => {
+  it('adopts the safe head that the supernode has verified, and the local safe head that it has derived', async () => {
     const { supernode, blocks, status } = await start(5)
     Object.assign(supernode, { localSafe: 4, safe: 2, finalized: 1 })
     await rounds(1)
     expect(status()).toMatchObject({
       safeL2: { hash: hashAt(blocks, 2) },
+      localSafeL2: { hash: hashAt(blocks, 4) },
       pendingSafeL2: { hash: hashAt(blocks, 4) },
       finalizedL2: { hash: hashAt(blocks, 1) },
       unsafeL2: { hash: hashAt(blocks, 5) },

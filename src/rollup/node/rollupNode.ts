@@ -1,10 +1,11 @@
 import { unixSeconds } from '../../lib/clock.ts'
 import { DeviumError, describeError } from '../../lib/errors.ts'
 import { toQuantity } from '../../lib/hex.ts'
-import { EngineController } from '../engine/index.ts'
+import { EngineController, type EngineHeads } from '../engine/index.ts'
 import { payloadBlockHash } from '../protocol/index.ts'
 import {
   type L1BlockRef,
+  type L2BlockRef,
   type PayloadEnvelope,
   type RollupConfig,
   type SyncStatus,
@@ -318,7 +319,7 @@ export function createRollupNode(
       blockTimes.moved(heads, movedBy, derivation.currentL1)
       metrics.l2Ref('l2_unsafe', heads.unsafe)
       metrics.l2Ref('l2_safe', heads.safe)
-      metrics.l2Ref('l2_local_safe', heads.safe)
+      metrics.l2Ref('l2_local_safe', localSafeOf(heads))
       metrics.l2Ref('l2_pending_safe', heads.pendingSafe)
       metrics.l2Ref('l2_finalized', heads.finalized)
       notifyHeadListeners()
@@ -354,6 +355,11 @@ export function createRollupNode(
     })
   }
 
+  /** A followed node reports it apart from its safe head. Otherwise the safe head is what this node derives. */
+  function localSafeOf({ safe, pendingSafe }: EngineHeads): L2BlockRef {
+    return modules.follow === undefined ? safe : pendingSafe
+  }
+
   /** As in op-node: during a reset unsafe and safe are zero ("ask again"), the others keep their last values. */
   function syncStatus(): SyncStatus {
     const { unsafe, safe, pendingSafe, finalized } = controller.heads
@@ -367,6 +373,7 @@ export function createRollupNode(
       finalizedL1: l1Refs.finalized,
       unsafeL2: target,
       safeL2: isReady ? safe : ZERO_L2_REF,
+      localSafeL2: isReady ? localSafeOf(controller.heads) : ZERO_L2_REF,
       finalizedL2: finalized,
       pendingSafeL2: pendingSafe,
       queuedUnsafeL2: unsafeChain.lowestQueued,

@@ -23,6 +23,7 @@ const STATUS: SyncStatus = {
   finalizedL1: ZERO_L1_REF,
   unsafeL2: block(8),
   safeL2: block(5),
+  localSafeL2: block(6),
   finalizedL2: block(2),
   pendingSafeL2: block(5),
   queuedUnsafeL2: ZERO_L2_REF,
@@ -52,7 +53,7 @@ describe('readSuperRoot', () => {
     expect(root).toEqual({
       currentL1: { hash: word('a'), number: 40 },
       safeTimestamp: 1010,
-      localSafeTimestamp: 1010,
+      localSafeTimestamp: 1012,
       finalizedTimestamp: 1004,
       chainId: 2n,
     })
@@ -66,8 +67,9 @@ describe('readSuperRoot', () => {
     expect((await read(1001)).chain?.requiredL1).toEqual({ hash: ZERO_HASH, number: 0 })
   })
 
-  it('omits the chain above the safe head, and refuses a time before genesis', async () => {
-    expect((await read(1012)).chain).toBeUndefined()
+  it('omits the chain above the local safe head, and refuses a time before genesis', async () => {
+    expect((await read(1012)).chain).toBeDefined()
+    expect((await read(1014)).chain).toBeUndefined()
     await expect(read(999)).rejects.toThrow(errorWith('before-genesis', 999, 1_000))
   })
 })

@@ -17,7 +17,7 @@ const SUPER_ROOT_VERSION = 1
 
 /**
  * op-node's `superroot_atTimestamp` for a chain outside interop: the output of its block at a timestamp, as the super
- * root of one chain, with the required L1 block. Above the safe head the chain is omitted. Rejects with code
+ * root of one chain, with the required L1 block. Above the local safe head the chain is omitted. Rejects with code
  * `before-genesis` for an earlier timestamp.
  */
 export async function readSuperRoot(
@@ -30,11 +30,11 @@ export async function readSuperRoot(
   const answer: SuperRootAtTimestamp = {
     currentL1: { hash: status.currentL1.hash, number: status.currentL1.number },
     safeTimestamp: status.safeL2.timestamp,
-    localSafeTimestamp: status.safeL2.timestamp,
+    localSafeTimestamp: status.localSafeL2.timestamp,
     finalizedTimestamp: status.finalizedL2.timestamp,
     chainId: config.l2ChainId,
   }
-  if (number > status.safeL2.number) return answer
+  if (number > status.localSafeL2.number) return answer
   const output = await modules.outputAtBlock(number)
   const { l2 } = config.genesis
   // Genesis is safe by definition, from L1's first block on.

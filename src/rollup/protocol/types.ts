@@ -240,6 +240,8 @@ export interface SyncStatus {
   finalizedL1: L1BlockRef
   unsafeL2: L2BlockRef
   safeL2: L2BlockRef
+  /** The last derived block. On a followed op-supernode it may be above the safe head, which is also checked there. */
+  localSafeL2: L2BlockRef
   finalizedL2: L2BlockRef
   /** Derived, but its span batch is not complete yet. */
   pendingSafeL2: L2BlockRef

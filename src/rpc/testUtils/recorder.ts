@@ -35,6 +35,7 @@ const STATUS: SyncStatus = {
   finalizedL2: l2('7', 7),
   pendingSafeL2: l2('8', 8),
   queuedUnsafeL2: l2('9', 9),
+  localSafeL2: l2('b', 11),
   engineSyncTarget: l2('a', 10),
 }
 
