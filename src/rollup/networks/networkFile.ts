@@ -3,7 +3,7 @@ import { basename, dirname, extname } from 'node:path'
 import { describeError, UsageError } from '../../lib/errors.ts'
 import type { UnknownMember } from '../../lib/unknownMembers.ts'
 import { checkRollupConfig, parseRollupConfig, type RollupConfig, unknownConfigMembers } from '../protocol/index.ts'
-import { isRegistryEntry, parseRegistryEntry } from './registryEntry.ts'
+import { hardforksOf, isRegistryEntry, parseRegistryEntry } from './registryEntry.ts'
 import { parseToml } from './toml.ts'
 
 /** Much more than a rollup config, which has about 2 kB. */
@@ -15,7 +15,7 @@ const PLAIN_NAMES = new Set(['rollup', 'config', 'chain', 'network', 'stdin'])
 export interface NetworkFile {
   config: RollupConfig
   usesAltDa: boolean
-  /** Unknown members of a rollup.json. */
+  /** Unknown members of a rollup.json, or of the forks of a registry entry. */
   unknown: readonly UnknownMember[]
   /** Derived from the file's name, or from the chain id if the name does not identify the chain. */
   proposedName: string
@@ -35,7 +35,7 @@ export async function readNetworkFile(path: string, l1ChainId: bigint | undefine
       ? parseRegistryEntry(json, { l1ChainId, superchain })
       : readRollupJson(json, l1ChainId)
     if (!usesAltDa) checkRollupConfig(config)
-    const unknown = isOfRegistry ? [] : unknownConfigMembers(json)
+    const unknown = unknownConfigMembers(isOfRegistry ? hardforksOf(json) : json)
     return { config, usesAltDa, unknown, proposedName: proposedName(path, superchain, config, isOfRegistry) }
   } catch (cause) {
     throw new UsageError(`${path} is not a valid network: ${describeError(cause)}`, { cause })

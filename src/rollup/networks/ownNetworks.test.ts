@@ -153,6 +153,20 @@ describe('readNetworkFile', () => {
     expect((await readNetworkFile(file('op.toml', OP_TOML), 1n)).config).toEqual(read.config)
   })
 
+  it('keeps the forks of the registry that this version does not know, and names misspelt members', async () => {
+    const toml = OP_TOML.replace('  karst_time', '  venus_time = 1990000000\n  keep_gas = true\n  krast_time')
+    const { config, unknown } = await readNetworkFile(file('mainnet/op.toml', toml), undefined)
+    expect(config.unknownForks).toEqual([
+      { name: 'venus', time: 1_990_000_000 },
+      { name: 'krast', time: 1_783_526_401 },
+    ])
+    expect(unknown).toEqual([
+      { member: 'venus_time', nearest: undefined },
+      { member: 'keep_gas', nearest: undefined },
+      { member: 'krast_time', nearest: 'karst_time' },
+    ])
+  })
+
   it('reads the JSON form of the registry', async () => {
     const chain = {
       ...{

@@ -1,6 +1,7 @@
 import { DecodeError } from '../../lib/errors.ts'
 import { isObject } from '../../lib/jsonReader.ts'
 import { parseAltDa, parseBlockId, parseForks, parseSystemConfig } from '../protocol/config/rollupConfig.ts'
+import { unknownForksOf } from '../protocol/config/rollupConfigMembers.ts'
 import { JsonObjectReader, type RollupConfig } from '../protocol/index.ts'
 
 /** L1 blocks. The registry omits this setting, because all its chains share it. */
@@ -22,6 +23,11 @@ export function isRegistryEntry(json: unknown): boolean {
   return isObject(json) && ('hardforks' in json || 'hardfork_configuration' in json)
 }
 
+/** The entry's forks. As in a rollup.json, each has a member `<name>_time`. */
+export function hardforksOf(json: unknown): unknown {
+  return isObject(json) ? (json.hardforks ?? json.hardfork_configuration) : undefined
+}
+
 /**
  * Parses one chain of the superchain registry: its TOML file, or kona's JSON form. The file does not name the chain's
  * L1. `superchain` is the file's folder (`mainnet`, `sepolia`), `l1ChainId` the operator's flag. Throws DecodeError
@@ -38,7 +44,8 @@ export function parseRegistryEntry(
   if (l1 === undefined) {
     throw new DecodeError('registry entry: the L1 chain id is missing: set --l1-chain-id')
   }
-  const settings = parseForks(chain.optionalObject('hardforks') ?? chain.object('hardfork_configuration'))
+  const hardforks = hardforksOf(json)
+  const settings = parseForks(new JsonObjectReader(hardforks, 'registry entry.hardforks'))
   const config: RollupConfig = {
     genesis: {
       l1: parseBlockId(genesis.object('l1')),
@@ -58,6 +65,8 @@ export function parseRegistryEntry(
     depositContractAddress: addresses.hex('OptimismPortalProxy', 20),
     l1SystemConfigAddress: addresses.hex('SystemConfigProxy', 20),
   }
+  const unknownForks = unknownForksOf(hardforks)
+  if (unknownForks.length > 0) config.unknownForks = unknownForks
   const fees = chain.optionalObject('optimism')
   if (fees !== undefined) {
     const denominator = fees.optionalInteger('eip1559_denominator') ?? fees.integer('eip1559Denominator')
