@@ -63,7 +63,7 @@ it.each<[Partial<Peer>, ReturnType<typeof row>['tone'], string[]]>([
 })
 
 it('sorts peers in both directions, with an unknown latency as the slowest', () => {
-  const facts = (ms: number) => ({ userAgent: '', addresses: null, direction: 1 as const, latency: ms * 1e6 })
+  const facts = (ms: number) => ({ userAgent: '', addresses: [], direction: 1 as const, latency: ms * 1e6 })
   const list = () => [
     row({ peerID: 'a' }),
     row({ peerID: 'b', facts: facts(9) }),

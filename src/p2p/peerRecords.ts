@@ -30,14 +30,13 @@ export type StoredRecord = Pick<
 >
 
 export function storedRecord(id: PeerId, stored: Peer | undefined): StoredRecord {
-  const addresses = stored?.addresses.map((address) => withPeerId(address.multiaddr, id)) ?? []
   return {
     peerID: id.toString(),
     nodeID: nodeIdOf(id),
     userAgent: metadataText(stored, 'AgentVersion'),
     protocolVersion: metadataText(stored, 'ProtocolVersion'),
     ENR: metadataText(stored, PEER_METADATA.enr),
-    addresses: addresses.length === 0 ? null : addresses,
+    addresses: stored?.addresses.map((address) => withPeerId(address.multiaddr, id)) ?? [],
     protocols: stored === undefined || stored.protocols.length === 0 ? null : stored.protocols,
     chainID: Number(metadataText(stored, PEER_METADATA.chainId)),
   }

@@ -41,6 +41,20 @@ describe('p2p methods', () => {
     expect(fixture.calls).toContainEqual(['peers', true])
   })
 
+  it('list a peer without addresses: an empty list, or null as op-node', async () => {
+    const bare = { ...RECORD, addresses: [] }
+    fixture.p2p.self = async () => bare
+    fixture.p2p.peers = async () => ({
+      ...{ totalConnected: 0, peers: { [RECORD.peerID]: bare } },
+      ...{ bannedPeers: [], bannedIPS: [], bannedSubnets: [], timeBans: [] },
+    })
+    const theirs = { ...RECORD, addresses: null }
+    expect((await call('deviump2p_self')).result).toEqual(bare)
+    expect((await call('opp2p_self')).result).toEqual(theirs)
+    expect((await call('deviump2p_peers', [false])).result).toMatchObject({ peers: { [RECORD.peerID]: bare } })
+    expect((await call('opp2p_peers', [false])).result).toMatchObject({ peers: { [RECORD.peerID]: theirs } })
+  })
+
   it('answers why a peer has its score: one report, or a list of all', async () => {
     const id = RECORD.peerID
     expect(await call('deviump2p_peerScore', [id])).toEqual({ result: { peerID: id, total: -12 } })
@@ -78,7 +92,7 @@ describe('p2p methods', () => {
       ),
       ...['blockAddr', 'unblockAddr'].map((name): [string, string] => [name, '10.1.0.1']),
       ...['blockSubnet', 'unblockSubnet'].map((name): [string, string] => [name, '10.1.0.0/16']),
-      ['connectPeer', RECORD.addresses?.[0] ?? ''],
+      ['connectPeer', RECORD.addresses[0] ?? ''],
     ]
     for (const [name, param] of actions) {
       expect(await call(`${namespace}_${name}`, [param])).toEqual({ result: null })

@@ -4,19 +4,23 @@ import { DecodeError } from '../lib/errors.ts'
 import { cidrToIpNet, type IpNet, ipNetToCidr } from '../lib/ipNet.ts'
 import { isObject } from '../lib/jsonReader.ts'
 import type { P2pApi, PeerDump, PeerStats } from '../p2p/base/api.ts'
+import type { PeerRecord } from '../p2p/base/schemas.ts'
 import { defineMethod } from './method.ts'
 import { booleanParam, jsonParam, optionalParam, type Param, textParam, wrongType } from './params.ts'
 import { eitherResult, NOTHING, type Result, result, type Served } from './results.ts'
 import * as schemas from './schemas/peers.ts'
 
 /**
- * The differences between our own namespace and op-node's: the form of a subnet (CIDR text or Go's IPNet object), the
- * topics in peerStats, and whether the banned include time-limited bans (op-node shows block lists only).
+ * The differences between our own namespace and op-node's: the form of a subnet (CIDR text or Go's IPNet object), of an
+ * empty list of addresses, the topics in peerStats, and whether the banned include time-limited bans (op-node shows
+ * block lists only).
  */
-interface Dialect<Namespace extends string, Subnet extends z.ZodType, Stats extends z.ZodType> {
+interface Dialect<Namespace extends string, Subnet extends z.ZodType, Peer extends z.ZodType, Stats extends z.ZodType> {
   namespace: Namespace
   subnetSchema: Subnet
   subnet: (cidr: string) => Served<z.output<Subnet>>
+  peerSchema: Peer
+  peer: (record: PeerRecord) => Served<z.output<Peer>>
   statsSchema: Stats
   stats: (stats: PeerStats) => Served<z.output<Stats>>
   bannedPeers: (dump: PeerDump) => string[]
@@ -28,20 +32,24 @@ interface Dialect<Namespace extends string, Subnet extends z.ZodType, Stats exte
   ) => Param<string, Wire>
 }
 
-const DEVIUM: Dialect<'deviump2p', typeof schemas.cidr, typeof schemas.peerStats> = {
+const DEVIUM: Dialect<'deviump2p', typeof schemas.cidr, typeof schemas.peerRecord, typeof schemas.peerStats> = {
   namespace: 'deviump2p',
   subnetSchema: schemas.cidr,
   subnet: (cidr) => cidr,
+  peerSchema: schemas.peerRecord,
+  peer: (record) => record,
   statsSchema: schemas.peerStats,
   stats: ({ blocksTopicV3, blocksTopicV4, timeBanned, ...stats }) => ({ ...stats, banned: stats.banned + timeBanned }),
   bannedPeers: ({ bannedPeers, timeBans }) => [...new Set([...bannedPeers, ...timeBans])],
   unlessNothing: (param) => param,
 }
 
-const OP_NODE: Dialect<'opp2p', typeof schemas.ipNet, typeof schemas.opPeerStats> = {
+const OP_NODE: Dialect<'opp2p', typeof schemas.ipNet, typeof schemas.opPeerRecord, typeof schemas.opPeerStats> = {
   namespace: 'opp2p',
   subnetSchema: schemas.ipNet,
   subnet: cidrToIpNet,
+  peerSchema: schemas.opPeerRecord,
+  peer: ({ addresses, ...record }) => ({ ...record, addresses: addresses.length === 0 ? null : addresses }),
   statsSchema: schemas.opPeerStats,
   stats: ({ timeBanned, ...stats }) => stats,
   bannedPeers: ({ bannedPeers }) => bannedPeers,
@@ -176,9 +184,9 @@ function oneOrAll<T>(id: string | undefined, all: T[]): T | T[] {
   return id === undefined || one === undefined ? all : one
 }
 
-function dialectMethods<N extends string, Subnet extends z.ZodType, Stats extends z.ZodType>(
+function dialectMethods<N extends string, Subnet extends z.ZodType, Peer extends z.ZodType, Stats extends z.ZodType>(
   p2p: P2pApi,
-  dialect: Dialect<N, Subnet, Stats>,
+  dialect: Dialect<N, Subnet, Peer, Stats>,
 ) {
   const name = <const M extends string>(method: M) => `${dialect.namespace}_${method}` as const
   /** A method with one argument and no result. */
@@ -212,13 +220,15 @@ function dialectMethods<N extends string, Subnet extends z.ZodType, Stats extend
   )
 
   return [
-    list('self', result('object: peer record', schemas.peerRecord), 'The record of this node', () => p2p.self()),
+    list('self', result('object: peer record', dialect.peerSchema), 'The record of this node', async () =>
+      dialect.peer(await p2p.self()),
+    ),
     defineMethod({
       name: name('peers'),
       params: [booleanParam('connected')],
       result: result(
         'object: totalConnected, peers, bannedPeers, bannedIPS, bannedSubnets',
-        schemas.peerDump(dialect.subnetSchema),
+        schemas.peerDump(dialect.subnetSchema, dialect.peerSchema),
       ),
       description: 'Peers with addresses, protocols and scores; true: only connected ones',
       handle: async ([connectedOnly]) => dumpToJson(await p2p.peers(connectedOnly), dialect),
@@ -266,11 +276,12 @@ function dialectMethods<N extends string, Subnet extends z.ZodType, Stats extend
   ]
 }
 
-function dumpToJson<S extends z.ZodType>(
+function dumpToJson<S extends z.ZodType, P extends z.ZodType>(
   dump: PeerDump,
-  dialect: Pick<Dialect<string, S, z.ZodType>, 'bannedPeers' | 'subnet'>,
+  dialect: Pick<Dialect<string, S, P, z.ZodType>, 'bannedPeers' | 'subnet' | 'peer'>,
 ) {
   const bannedSubnets = dump.bannedSubnets.map(dialect.subnet)
-  const { totalConnected, peers, bannedIPS } = dump
+  const peers = Object.fromEntries(Object.entries(dump.peers).map(([id, record]) => [id, dialect.peer(record)]))
+  const { totalConnected, bannedIPS } = dump
   return { totalConnected, peers, bannedPeers: dialect.bannedPeers(dump), bannedIPS, bannedSubnets }
 }

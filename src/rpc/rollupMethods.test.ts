@@ -118,6 +118,10 @@ describe('rollup methods', () => {
       result: { ...upToCanyon, genesis: { ...CONFIG_JSON.genesis, system_config: systemConfig } },
     })
     expect(await call('optimism_rollupConfig')).toEqual({ result: CONFIG_JSON })
+    delete fixture.node.rollupConfig.protocolVersionsAddress
+    for (const method of ['devium_rollupConfig', 'optimism_rollupConfig']) {
+      expect(await call(method)).toMatchObject({ result: { protocol_versions_address: `0x${'0'.repeat(40)}` } })
+    }
   })
 
   it('answers the version under three names', async () => {

@@ -3,7 +3,7 @@ import type { WrittenJson } from '../jsonRpc/bodyChunks.ts'
 import { JsonRpcError, RPC_SERVER_ERROR } from '../jsonRpc/types.ts'
 import type { OutputAtBlock, RollupNodeApi } from '../rollup/node/api.ts'
 import { rollupConfigToJson } from '../rollup/protocol/index.ts'
-import type { RollupConfig } from '../rollup/protocol/types.ts'
+import { type RollupConfig, ZERO_ADDRESS } from '../rollup/protocol/types.ts'
 import { blockDetailsToJson } from './blockDetailsJson.ts'
 import { derivationStatusToJson } from './derivationJson.ts'
 import type { NodeHistory } from './history/nodeHistory.ts'
@@ -281,6 +281,6 @@ function deviumRollupConfig(config: RollupConfig) {
     batch_inbox_address: config.batchInboxAddress,
     deposit_contract_address: config.depositContractAddress,
     l1_system_config_address: config.l1SystemConfigAddress,
-    protocol_versions_address: config.protocolVersionsAddress,
+    protocol_versions_address: config.protocolVersionsAddress ?? ZERO_ADDRESS,
   }
 }

@@ -19,7 +19,7 @@ const gossipScores = z.object({
 })
 export type GossipScores = z.infer<typeof gossipScores>
 
-/** One peer as `opp2p_self` and `opp2p_peers` show it. */
+/** One peer as `deviump2p_self` and `deviump2p_peers` show it. */
 export const peerRecord = z.object({
   /** base58btc. */
   peerID: z.string(),
@@ -30,8 +30,8 @@ export const peerRecord = z.object({
   protocolVersion: z.string(),
   /** `enr:…`, empty when unknown. */
   ENR: z.string(),
-  /** Multiaddresses that end in `/p2p/<peer id>`; null when none is known. */
-  addresses: z.array(z.string()).nullable(),
+  /** Multiaddresses that end in `/p2p/<peer id>`. */
+  addresses: z.array(z.string()),
   protocols: z.array(z.string()).nullable(),
   connectedness: z
     .union([z.literal(0), z.literal(1), z.literal(4)])

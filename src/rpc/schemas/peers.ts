@@ -8,10 +8,13 @@ export const cidr = z.string()
 /** Go's `net.IPNet`. The mask is base64. */
 export const ipNet = z.object({ IP: z.string(), Mask: z.string() })
 
-export const peerDump = <T extends z.ZodType>(subnet: T) =>
+/** As `opp2p_*` show a peer: op-node writes null for an empty list of addresses. */
+export const opPeerRecord = peerRecord.extend({ addresses: peerRecord.shape.addresses.nullable() })
+
+export const peerDump = <T extends z.ZodType, P extends z.ZodType>(subnet: T, peer: P) =>
   z.object({
     totalConnected: z.number(),
-    peers: z.record(z.string(), peerRecord),
+    peers: z.record(z.string(), peer),
     bannedPeers: z.array(z.string()),
     bannedIPS: z.array(z.string()),
     bannedSubnets: z.array(subnet),

@@ -49,7 +49,7 @@ export const rollupConfig = z.object({
   l2_chain_id: z.number(),
   regolith_time: z.number().optional(),
   canyon_time: z.number().optional(),
-  protocol_versions_address: address.optional(),
+  protocol_versions_address: address,
 })
 
 const optionalTime = z.number().optional()

@@ -9,7 +9,7 @@ import { scoreSchema } from './peerSchemas.ts'
 /** A shorter prefix covers more than any one organisation has (10.0.0.0/8 is the largest private range). */
 const WIDE = { ipv4: 8, ipv6: 16 }
 
-const selfSchema = z.object({ addresses: z.array(z.string()).nullable() })
+const selfSchema = z.object({ addresses: z.array(z.string()) })
 
 /**
  * The confirmation that blocking this IP address or subnet needs; undefined: it needs none. Throws UsageError for an address
@@ -25,7 +25,7 @@ export async function questionBeforeBlock(node: NodeClient, subject: string): Pr
   ])
   const ended = peers.filter(({ ipColocation }) => ipColocation.parts.some(({ ip }) => isInside(ip)))
   const guarded = ended.filter((peer) => peer.static || peer.protected)
-  const isOwn = (self.addresses ?? []).some((address) => isInside(/^\/ip[46]\/([^/]+)/.exec(address)?.[1] ?? ''))
+  const isOwn = self.addresses.some((address) => isInside(/^\/ip[46]\/([^/]+)/.exec(address)?.[1] ?? ''))
   const isAddress = subnet.prefixBits === subnet.address.length * 8
   if (isAddress && isOwn && ended.length === 0) {
     throw new UsageError(`${subject} is an address of this node, so no peer connects from it`)

@@ -1,6 +1,6 @@
 import { z } from 'zod'
 import { ban, peerEvent, scoreReport } from '../../../p2p/base/schemas.ts'
-import { cidr, peerDump } from '../../../rpc/schemas/peers.ts'
+import { cidr, peerDump, peerRecord } from '../../../rpc/schemas/peers.ts'
 
 // Remote answers are validated, because another program may listen at that address.
 
@@ -21,7 +21,7 @@ export const historySchema = z.object({
 export const bansSchema = z.array(ban)
 
 /** deviump2p_peers. */
-export const dumpSchema = peerDump(cidr)
+export const dumpSchema = peerDump(cidr, peerRecord)
 
 export type Score = z.infer<typeof scoreSchema>
 export type PeerEvents = z.infer<typeof historySchema>['events']

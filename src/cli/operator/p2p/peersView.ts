@@ -39,7 +39,7 @@ export function formatPeers(answer: unknown, width: LineWidth, { self, standings
     peer.gossipBlocks ? 'blocks' : '-',
     staticIds.has(peer.peerID) ? 'static' : peer.protected ? 'protected' : '-',
     peer.latency === 0 ? '-' : `${(peer.latency / 1e6).toFixed(1)} ms`,
-    [peer.addresses?.[0]?.replace(/\/p2p\/.*$/, ''), peer.userAgent].filter(Boolean).join(' ') || '-',
+    [peer.addresses[0]?.replace(/\/p2p\/.*$/, ''), peer.userAgent].filter(Boolean).join(' ') || '-',
   ])
   const table = formatTable(
     ['peer', 'connected', 'score', 'gossip', 'state', 'latency', 'address and agent'],

@@ -35,7 +35,7 @@ export async function readPeers(
       isProtected: record?.protected ?? false,
       isBlocked: blockedIds.has(id),
       ban: ban === undefined ? undefined : { reason: ban.reason, untilMs: ban.untilMs },
-      address: record?.addresses?.[0]?.replace(/\/p2p\/.*$/, '') ?? '',
+      address: record?.addresses[0]?.replace(/\/p2p\/.*$/, '') ?? '',
       agent: record?.userAgent ?? '',
     }
   })

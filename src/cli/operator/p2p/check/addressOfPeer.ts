@@ -5,7 +5,7 @@ import type { NodeClient } from '../../../../rpc/client/index.ts'
 import { resolvePeer } from '../resolvePeer.ts'
 
 const dumpSchema = z.object({
-  peers: z.record(z.string(), z.object({ ENR: z.string(), addresses: z.array(z.string()).nullable() })),
+  peers: z.record(z.string(), z.object({ ENR: z.string(), addresses: z.array(z.string()) })),
 })
 
 /** A peer id, or a part of it as tables show it. No multiaddress and no record matches. */
@@ -20,9 +20,9 @@ export async function addressOfPeer(node: NodeClient, text: string): Promise<str
   try {
     const peerId = await resolvePeer(node, text)
     const { peers } = dumpSchema.parse(await node.request('deviump2p_peers', [false]))
-    const { ENR, addresses } = peers[peerId] ?? { ENR: '', addresses: null }
+    const { ENR, addresses } = peers[peerId] ?? { ENR: '', addresses: [] }
     // A node that listens on all interfaces also announces its loopback address, which cannot be dialled from here.
-    const address = addresses?.find((known) => !/^\/ip(4\/127\.|6\/::1\/)/.test(known)) ?? addresses?.[0]
+    const address = addresses.find((known) => !/^\/ip(4\/127\.|6\/::1\/)/.test(known)) ?? addresses[0]
     const found = ENR === '' ? address : ENR
     if (found === undefined) throw new UsageError(`the node at --rpc has no address of ${peerId}`)
     return found
