@@ -1,6 +1,6 @@
 import { toQuantity } from '../lib/hex.ts'
 import type { BlockTimes, SuperRootAtTimestamp } from '../rollup/node/api.ts'
-import type { L1BlockRef, L2BlockRef, SyncStatus } from '../rollup/protocol/types.ts'
+import type { L1BlockRef, L2BlockRef, RollupConfig, SyncStatus } from '../rollup/protocol/types.ts'
 
 /** L1 references keep their member names. Numbers are JSON integers. */
 export function l1RefToJson(ref: L1BlockRef) {
@@ -57,6 +57,16 @@ export function deviumSyncStatus(status: SyncStatus) {
 /** The result of optimism_syncStatus. */
 export function optimismSyncStatus(status: SyncStatus) {
   return { ...commonStatus(status), local_safe_l2: l2RefToJson(status.localSafeL2) }
+}
+
+/** The result of optimism_dependencySet; undefined if the chain has none. */
+export function dependencySetToJson({ dependencySet, messageExpiryWindowS }: RollupConfig) {
+  if (dependencySet === undefined) return undefined
+  const dependencies = Object.fromEntries(dependencySet.map((id) => [id.toString(), {}]))
+  return {
+    dependencies,
+    ...(messageExpiryWindowS === undefined ? {} : { overrideMessageExpiryWindow: messageExpiryWindowS }),
+  }
 }
 
 /** The result of superroot_atTimestamp. Chain ids are decimal text, as op-node writes them. */

@@ -124,6 +124,14 @@ describe('rollup methods', () => {
     }
   })
 
+  it('optimism_dependencySet has the chains of the set, or is not found', async () => {
+    expect(await call('optimism_dependencySet')).toEqual({ error: { code: -32000, message: 'not found' } })
+    fixture.node.rollupConfig.dependencySet = [901n, 902n]
+    expect(await call('optimism_dependencySet')).toEqual({ result: { dependencies: { 901: {}, 902: {} } } })
+    fixture.node.rollupConfig.messageExpiryWindowS = 600
+    expect(await call('optimism_dependencySet')).toMatchObject({ result: { overrideMessageExpiryWindow: 600 } })
+  })
+
   it('answers the version under three names', async () => {
     for (const name of ['devium_version', 'optimism_version', 'health_status'])
       expect(await call(name)).toEqual({ result: 'v1.2.3' })

@@ -7,7 +7,14 @@ import { type RollupConfig, ZERO_ADDRESS } from '../rollup/protocol/types.ts'
 import { blockDetailsToJson } from './blockDetailsJson.ts'
 import { derivationStatusToJson } from './derivationJson.ts'
 import type { NodeHistory } from './history/nodeHistory.ts'
-import { blockTimesToJson, deviumSyncStatus, l2RefToJson, optimismSyncStatus, superRootToJson } from './json.ts'
+import {
+  blockTimesToJson,
+  dependencySetToJson,
+  deviumSyncStatus,
+  l2RefToJson,
+  optimismSyncStatus,
+  superRootToJson,
+} from './json.ts'
 import { defineMethod } from './method.ts'
 import { healthToJson } from './nodeHealth.ts'
 import { blockNumberParam, hashParam, jsonParam, momentParam, optionalParam, textParam, wrongType } from './params.ts'
@@ -214,6 +221,17 @@ export function optimismMethods(node: RollupNodeApi, version: string) {
       result: result('object: the rollup configuration with all forks', schemas.optimismRollupConfig),
       description: 'Rollup configuration as in rollup.json',
       handle: () => rollupConfig(node.rollupConfig),
+    }),
+    defineMethod({
+      name: 'optimism_dependencySet',
+      params: [],
+      result: result('object: dependencies, overrideMessageExpiryWindow', schemas.dependencySet),
+      description: 'Chains whose messages this chain accepts. An error if the chain has no dependency set',
+      handle() {
+        const set = dependencySetToJson(node.rollupConfig)
+        if (set !== undefined) return set
+        throw new JsonRpcError(RPC_SERVER_ERROR, 'not found')
+      },
     }),
     versionMethod('optimism_version', version),
     defineMethod({

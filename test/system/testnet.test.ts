@@ -422,16 +422,19 @@ describe('a testnet', { shuffle: false }, () => {
         // The runner does not control a node that joins by hand (see testnetCommands).
         const ofRunner = /^devium_testnetCommand$/
         const overWebSocket = /^devium_(un)?subscribe$/
+        const ofLagoon = /^optimism_dependencySet$/
         const problems: unknown[] = []
         for (const [index, method] of methods.entries()) {
           const { name } = method
-          if ([ofSequencer, ofRunner, overWebSocket].some((left) => left.test(name))) continue
+          if ([ofSequencer, ofRunner, overWebSocket, ofLagoon].some((left) => left.test(name))) continue
           // A node that joins by hand has no discovery.
           const url = name.endsWith('_discoveryTable') ? sequencer().rollupRpc : rollupRpc
           const result = await callByCurl(url, name, calls[index]?.params ?? [])
           problems.push(problemOf(method, result))
         }
         expect(problems.filter((problem) => problem !== undefined)).toEqual([])
+
+        await expect(callByCurl(rollupRpc, 'optimism_dependencySet', [])).rejects.toThrow('not found')
 
         // Methods for a sequencer, in the order in which an operator calls them.
         const { rollupRpc: main } = sequencer()

@@ -1,6 +1,11 @@
 import { readFileSync, statSync } from 'node:fs'
 import { describeError, UsageError } from '../../lib/errors.ts'
-import { JsonObjectReader, readUpgradeBundle, type UpgradeBundle } from '../../rollup/protocol/index.ts'
+import {
+  JsonObjectReader,
+  type RollupConfig,
+  readUpgradeBundle,
+  type UpgradeBundle,
+} from '../../rollup/protocol/index.ts'
 
 /** A published bundle has about 400 kB. */
 const MAX_FILE_BYTES = 16_777_216
@@ -11,18 +16,25 @@ export function readUpgradeBundleFile(path: string, flagName = '--rollup.upgrade
 }
 
 /**
- * Chain ids of op-node's `interop.dependency-set` file: `{"dependencies": {"<id>": {}}}`. Throws UsageError, also if the
- * file does not list this chain.
+ * op-node's `interop.dependency-set` file: `{"dependencies": {"<id>": {}}, "overrideMessageExpiryWindow": null or
+ * seconds}`. Throws UsageError, also if the file does not list this chain.
  */
-export function readDependencySet(path: string, l2ChainId: bigint): bigint[] {
+export function readDependencySet(
+  path: string,
+  l2ChainId: bigint,
+): Pick<RollupConfig, 'dependencySet' | 'messageExpiryWindowS'> {
   return read('--interop.dependency-set', path, (json) => {
-    const dependencies = new JsonObjectReader(json, 'dependency set').object('dependencies')
-    const ids = dependencies.names().map((text) => {
-      if (!/^[1-9]\d{0,77}$/.test(text)) throw new UsageError(`dependencies: expected a chain id, got ${text}`)
-      return BigInt(text)
-    })
+    const set = new JsonObjectReader(json, 'dependency set')
+    const ids = set
+      .object('dependencies')
+      .names()
+      .map((text) => {
+        if (!/^[1-9]\d{0,77}$/.test(text)) throw new UsageError(`dependencies: expected a chain id, got ${text}`)
+        return BigInt(text)
+      })
     if (!ids.includes(l2ChainId)) throw new UsageError(`dependencies: chain ${l2ChainId} itself is missing`)
-    return ids
+    const messageExpiryWindowS = set.optionalInteger('overrideMessageExpiryWindow') ?? 0
+    return { dependencySet: ids, ...(messageExpiryWindowS === 0 ? {} : { messageExpiryWindowS }) }
   })
 }
 

@@ -79,13 +79,17 @@ describe('loadRollupConfig', () => {
 
   it('accepts both names of Lagoon, with the required dependency set', async () => {
     const set = file('set.json', { dependencies: { 901: {}, 902: {} }, overrideMessageExpiryWindow: null })
+    const short = file('short.json', { dependencies: { 901: {} }, overrideMessageExpiryWindow: 600 })
     const older = { ...LAGOON, lagoon_time: undefined, interop_time: 11 }
     for (const json of [LAGOON, older]) {
       const config = await load({ rollupConfig: file('rollup.json', json), interopDependencySet: set })
       expect(config.forks.lagoon).toBe(11)
       expect(config.dependencySet).toEqual([901n, 902n])
+      expect(config.messageExpiryWindowS).toBeUndefined()
       expect(config.lagoonBundle).toBeUndefined()
     }
+    const own = await load({ rollupConfig: file('rollup.json', LAGOON), interopDependencySet: short })
+    expect(own).toMatchObject({ dependencySet: [901n], messageExpiryWindowS: 600 })
     const overridden = { rollupConfig: file('rollup.json', LAGOON), interopDependencySet: set, overrideLagoon: 20 }
     expect((await load(overridden)).forks.lagoon).toBe(20)
   })

@@ -163,7 +163,7 @@ function withLagoonFiles(
   const lagoon = bundles.find(({ pin }) => pin.fork === 'lagoon')
   return {
     ...config,
-    ...(dependencySet === undefined ? {} : { dependencySet: readDependencySet(dependencySet, config.l2ChainId) }),
+    ...(dependencySet === undefined ? {} : readDependencySet(dependencySet, config.l2ChainId)),
     ...(lagoon === undefined ? {} : { lagoonBundle: lagoon.deposits }),
   }
 }

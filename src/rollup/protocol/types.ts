@@ -97,6 +97,8 @@ export interface RollupConfig {
    * Chain ids whose messages this chain accepts, including its own. Needed since Lagoon. Not part of the config's JSON.
    */
   dependencySet?: readonly bigint[]
+  /** The dependency set's own expiry window of messages, in seconds. This node only reports it. */
+  messageExpiryWindowS?: number
   /**
    * Deposits of Lagoon's activation block from the operator's file, without the two interop deposits. Not part of the
    * JSON.

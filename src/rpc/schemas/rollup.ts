@@ -52,6 +52,11 @@ export const rollupConfig = z.object({
   protocol_versions_address: address,
 })
 
+export const dependencySet = z.object({
+  dependencies: z.record(z.string(), z.object({})).describe('by chain id'),
+  overrideMessageExpiryWindow: z.number().describe('seconds').optional(),
+})
+
 const optionalTime = z.number().optional()
 const forkTimes = Object.fromEntries(FORKS.map((fork) => [`${fork}_time`, optionalTime])) as Record<
   `${Fork}_time`,
