@@ -202,9 +202,18 @@ describe('the safe-head database after an engine sync', () => {
     expect(kept.calls).toEqual(['truncate 8'])
   })
 
-  it('is cleared if that entry belongs to another chain too', async () => {
-    const kept = history([foreign])
+  it.each([
+    { id: 'belongs to another chain too', onSideChain: false },
+    { id: 'is on a side chain of the engine', onSideChain: true },
+  ])('is cleared if that entry $id', async ({ onSideChain }) => {
     await download(10)
+    const attributes = {
+      ...attributesOn(CONFIG, refOf(CONFIG, at(7))),
+      suggestedFeeRecipient: `0x${'5'.repeat(40)}`,
+    } as const
+    const side = engine.build(at(7), attributes)
+    await engine.newPayload(side)
+    const kept = history(onSideChain ? [{ number: 8, hash: side.payload.blockHash }, foreign] : [foreign])
     await createController({}, kept).insertDirectly(at(10))
     expect(engine.label('safe')).toBe(hashAt(7))
     expect(kept.calls).toEqual(['clear'])

@@ -161,8 +161,9 @@ export class ElSync {
     const known = await engine.blockRefByHash(tip.hash)
     if (known !== undefined) return known
     const reaching = await history.firstReaching(offset.number)
-    const anchor = reaching === undefined ? undefined : await engine.blockRefByHash(reaching.hash)
-    if (anchor === undefined) {
+    // By number: the engine may have kept the entry's block on a side chain.
+    const anchor = reaching === undefined ? undefined : await engine.blockRefByNumber(reaching.number)
+    if (anchor === undefined || anchor.hash !== reaching?.hash) {
       logger.warn('Safe-head database belongs to another chain: clearing it', { tip: tip.hash, number: tip.number })
       await history.clear()
       return undefined
