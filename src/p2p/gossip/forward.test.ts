@@ -36,7 +36,12 @@ function setUp(options: { mesh?: string[]; peers?: string[]; sent?: Record<strin
     const done = forwarder.forward(id, { ...MESSAGE, topic }, from)
     return { first: calls.splice(0).join(' '), later: done.then(() => calls.splice(0).join(' ')) }
   }
-  return { gossip, records, forwarder, forward }
+  /** The number of further peers of an own message, and those peers. */
+  const publish = (chosen: string[]) => {
+    const count = forwarder.sendToOthers('own', MESSAGE, new Set(chosen))
+    return [count, calls.splice(0).join(' ')]
+  }
+  return { gossip, records, forward, publish }
 }
 
 describe('the recipients of a block', () => {
@@ -50,10 +55,19 @@ describe('the recipients of a block', () => {
     ['with a mesh at the low mark, the mesh, static peers and floodsub peers', ['a', 'b', 'c'], 'a b c flood static'],
     ['of a mesh above the low mark, also a mesh peer with a bad score', ['a', 'b', 'bad'], 'a b bad flood static'],
   ])('%s', (_, mesh, served) => {
-    const { gossip, forwarder, forward } = setUp({ mesh, peers })
+    const { gossip, forward, publish } = setUp({ mesh, peers })
     gossip.streamsOutbound.set('flood', { rawStream: { protocol: '/floodsub/1.0.0' } })
-    expect(forwarder.isSmall(TOPIC)).toBe(mesh.length < 3)
-    expect(forward('block', TOPIC, 'from').first.split(' ').sort().join(' ')).toBe(served)
+    const isSmall = mesh.length < 3
+    const { first } = forward('block', TOPIC, 'from')
+    expect(first.split(' ').sort().join(' ')).toBe(served)
+    const all = new Set([...first.split(' '), ...(isSmall ? ['from'] : [])])
+    expect(publish(['a', 'b'])).toEqual([all.size - 2, [...all].filter((peer) => !'ab'.includes(peer)).join(' ')])
+  })
+
+  it('an own block counts the peers that it was sent to', () => {
+    const { gossip, publish } = setUp({})
+    gossip.sendRpc = (peerId) => peerId !== 'c'
+    expect(publish(['a'])[0]).toBe(2)
   })
 
   it('a block is not forwarded to peers that sent it meanwhile, or that sent IDONTWANT', () => {
@@ -63,8 +77,9 @@ describe('the recipients of a block', () => {
   })
 
   it('counts an unknown topic as a small network', () => {
-    const { forwarder } = setUp({})
-    expect(forwarder.isSmall('other')).toBe(true)
+    const { gossip, forward } = setUp({})
+    gossip.getSubscribers = () => [named('x')]
+    expect(forward('block', 'other').first).toBe('x')
   })
 
   it('peers that sent the last block of the topic get the next one last, or not at all if they send it first', async () => {

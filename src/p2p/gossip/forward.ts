@@ -15,7 +15,6 @@ const NO_PEERS: ReadonlySet<string> = new Set()
  */
 const LATER_TURNS = 2
 
-/** Forwards blocks of other nodes. */
 export type Forwarder = ReturnType<typeof createForwarder>
 
 /**
@@ -44,18 +43,18 @@ export function createForwarder(
   }
   const sendersOf = (id: string | undefined): ReadonlySet<string> =>
     (id === undefined ? undefined : gossip.score.deliveryRecords.getRecord(id)?.peers) ?? NO_PEERS
-  const send = (id: string, message: RPC.Message, peers: ReadonlySet<string>): void => {
+  const send = (id: string, message: RPC.Message, peers: ReadonlySet<string>): number => {
     const have = sendersOf(id)
+    let sent = 0
     for (const peer of peers) {
       if (have.has(peer) || gossip.idontwants.get(peer)?.has(id) === true) continue
-      gossip.sendRpc(peer, { subscriptions: [], messages: [message] })
+      if (gossip.sendRpc(peer, { subscriptions: [], messages: [message] })) sent++
     }
+    return sent
   }
   /** Topic → id of the last forwarded message. */
   const lastOf = new Map<string, string>()
   return {
-    /** True: the mesh is below its low mark, so every subscriber of the topic receives each block. */
-    isSmall,
     /** Sends to all peers that need the message, except its sender. `id`: internal form. */
     async forward(id: string, message: RPC.Message, from: string): Promise<void> {
       const peers = wanting(message.topic)
@@ -65,6 +64,10 @@ export function createForwarder(
       send(id, message, peers.difference(later))
       await loopTurns(LATER_TURNS)
       send(id, message, later)
+    },
+    /** Sends an own message to the peers that need it too, beside those that the library chose. Returns their number. */
+    sendToOthers(id: string, message: RPC.Message, chosen: ReadonlySet<string>): number {
+      return send(id, message, wanting(message.topic).difference(chosen))
     },
   }
 }

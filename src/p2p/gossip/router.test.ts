@@ -4,8 +4,9 @@ import { until } from '../../lib/testUtils/until.ts'
 import { blocksTopic, PAYLOAD_VERSIONS } from '../base/topics.ts'
 import { nodeInTest, rawPeerInTest } from '../testUtils/inTest.ts'
 import { networkInTest } from '../testUtils/network.ts'
+import type { RawPeer } from '../testUtils/rawPeer.ts'
 import { CHAIN_ID, SEQUENCER_KEY, TOPIC, testBlock, testConfig } from '../testUtils/testChain.ts'
-import { gossipInternals } from './adapter.ts'
+import { controlRpc, gossipInternals } from './adapter.ts'
 
 const config = testConfig()
 async function startRaw(topics: readonly string[] = [TOPIC]) {
@@ -15,6 +16,15 @@ async function startRaw(topics: readonly string[] = [TOPIC]) {
     count += 1
   })
   return { ...raw, received: () => count }
+}
+
+/** The node's library prunes the peer, and does not graft it again for a minute. */
+function leaveMesh(raw: RawPeer, nodeId: string): void {
+  const gossip = gossipInternals(raw.host.services.pubsub)
+  gossip.mesh.get(TOPIC)?.clear()
+  // It requests nothing, so every received block was sent unasked.
+  Object.assign(gossip, { handleIHave: () => [] })
+  gossip.sendRpc(nodeId, controlRpc({ prune: [{ topicID: TOPIC, peers: [], backoff: 60 }] }))
 }
 
 describe('the gossip router', () => {
@@ -55,23 +65,30 @@ describe('the gossip router', () => {
     expect(node.node.meshSize()).toBe(0)
   })
 
+  it('sends its own blocks to a static peer outside its mesh', async () => {
+    const raw = await startRaw()
+    const gossip = { meshD: 1, meshLow: 1, meshHigh: 1, meshLazy: 1, floodPublish: false, maxAgeS: 60 }
+    // The peer itself connects, so this address is never reached.
+    const staticPeers = [`/ip4/127.0.0.1/tcp/1/p2p/${raw.peerId}`]
+    const sequencer = await nodeInTest({ sequencerKey: SEQUENCER_KEY, staticPeers, gossip })
+    await raw.connect(sequencer.address)
+    await until('the mesh', () => sequencer.node.meshSize() === 1)
+    leaveMesh(raw, sequencer.node.peerId)
+    await until('the pruned mesh', () => sequencer.node.meshSize() === 0)
+    const other = await startRaw()
+    await other.connect(sequencer.address)
+    await until('a mesh without it', () => sequencer.node.meshSize() === 1)
+    await sequencer.node.publish(testBlock(config))
+    await until('the blocks', () => raw.received() + other.received() === 2)
+  })
+
   it('forwards blocks to a peer outside its mesh while the mesh is small', async () => {
     const sequencer = await nodeInTest({ sequencerKey: SEQUENCER_KEY })
     const relay = await nodeInTest({ staticPeers: [sequencer.address] })
     const raw = await startRaw()
     await raw.connect(relay.address)
     await until('the mesh', () => relay.node.meshSize() === 2)
-    // The relay's library prunes it, and does not graft it again for a minute.
-    const rawInternals = gossipInternals(raw.host.services.pubsub)
-    rawInternals.mesh.get(TOPIC)?.clear()
-    // It requests nothing, so every received block was sent unasked.
-    Object.assign(rawInternals, { handleIHave: () => [] })
-    const prune = {
-      subscriptions: [],
-      messages: [],
-      control: { ihave: [], iwant: [], graft: [], idontwant: [], prune: [{ topicID: TOPIC, peers: [], backoff: 60 }] },
-    }
-    rawInternals.sendRpc(relay.node.peerId, prune)
+    leaveMesh(raw, relay.node.peerId)
     await until('the pruned mesh', () => relay.node.meshSize() === 1)
     const before = raw.received()
     const block = testBlock(config)

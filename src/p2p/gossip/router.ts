@@ -193,11 +193,10 @@ export function createGossipRouter(gossip: GossipSub, modules: GossipRouterModul
       const id = messageId(topic, data, { ok: true, data: bytes })
       history.onValid(idText(id), blockTimeS)
       ownIds.set(data, id)
-      const { recipients } = await internals.publish(topic, data, {
-        floodPublish: options.floodPublish || forwarder.isSmall(topic),
-      })
+      const { recipients } = await internals.publish(topic, data, { floodPublish: options.floodPublish })
       events.emit('traced', 'PUBLISH_MESSAGE', 1)
-      return new Set(recipients.map((peer) => peer.toString())).size
+      const chosen = new Set(recipients.map((peer) => peer.toString()))
+      return chosen.size + forwarder.sendToOthers(idText(id), { topic, data }, chosen)
     },
     meshPeers: (version: PayloadVersion): string[] => [...(internals.mesh.get(topicOf(version)) ?? [])],
     subscribers: (version: PayloadVersion): string[] => subscribersOf(internals, topicOf(version)),
