@@ -19,6 +19,19 @@ describe('createLogger', () => {
     ])
   })
 
+  it.each([
+    ['logfmt', 'logfmtms'],
+    ['json', 'jsonms'],
+  ] as const)('%s and %s, which op-node also has, are the same', (...formats) => {
+    const [one, other] = formats.map((format) => {
+      const { lines, logger } = capture(format)
+      logger.info('x', { y: 1 })
+      return lines
+    })
+    expect(one).toHaveLength(1)
+    expect(one).toEqual(other)
+  })
+
   it('shows an error with its causes on one line', () => {
     const { lines, logger } = capture('logfmt')
     const err = new DeviumError('rpc', 'request failed', { cause: new Error('connect refused') })

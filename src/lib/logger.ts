@@ -1,7 +1,8 @@
 import { describeError } from './errors.ts'
 
 export type LogLevel = 'trace' | 'debug' | 'info' | 'warn' | 'error' | 'crit'
-export type LogFormat = 'text' | 'terminal' | 'logfmt' | 'json' | 'json-pretty'
+/** `logfmtms` and `jsonms` are op-node's names for times with milliseconds, which all formats have here. */
+export type LogFormat = 'text' | 'terminal' | 'logfmt' | 'logfmtms' | 'json' | 'jsonms' | 'json-pretty'
 export type LogFields = Record<string, unknown>
 
 /**
@@ -22,7 +23,15 @@ export interface Logger {
 }
 
 export const LOG_LEVELS: readonly LogLevel[] = ['trace', 'debug', 'info', 'warn', 'error', 'crit']
-export const LOG_FORMATS: readonly LogFormat[] = ['text', 'terminal', 'logfmt', 'json', 'json-pretty']
+export const LOG_FORMATS: readonly LogFormat[] = [
+  'text',
+  'terminal',
+  'logfmt',
+  'logfmtms',
+  'json',
+  'jsonms',
+  'json-pretty',
+]
 
 export interface LoggerOptions {
   level: LogLevel
@@ -92,14 +101,20 @@ type Formatter = (level: LogLevel, nowMs: number, message: string, fields: LogFi
 const FORMATTERS: Record<LogFormat, Formatter> = {
   text: formatLogfmt,
   logfmt: formatLogfmt,
+  logfmtms: formatLogfmt,
   terminal: formatTerminal,
-  json: (level, nowMs, message, fields) => JSON.stringify(jsonRecord(level, nowMs, message, fields), jsonValue),
+  json: formatJson,
+  jsonms: formatJson,
   'json-pretty': (level, nowMs, message, fields) =>
     JSON.stringify(jsonRecord(level, nowMs, message, fields), jsonValue, 2),
 }
 
 function formatLogfmt(level: LogLevel, nowMs: number, message: string, fields: LogFields): string {
   return `t=${new Date(nowMs).toISOString()} lvl=${level} msg=${quote(message)}${fieldText(fields)}`
+}
+
+function formatJson(level: LogLevel, nowMs: number, message: string, fields: LogFields): string {
+  return JSON.stringify(jsonRecord(level, nowMs, message, fields), jsonValue)
 }
 
 const LEVEL_COLORS: Record<LogLevel, number> = { trace: 90, debug: 36, info: 32, warn: 33, error: 31, crit: 35 }

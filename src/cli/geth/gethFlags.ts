@@ -4,13 +4,13 @@ import { UsageError } from '../../lib/errors.ts'
 import { configFlags, type FlagRow, flag, flagGroup } from '../shared/flags.ts'
 import { logFlags } from '../shared/program.ts'
 
-/** An amount of wei: decimal digits of any length. */
-function wei(defaultWei: bigint, description: string): FlagRow<bigint> {
+/** An amount that may exceed JavaScript's numbers: decimal digits of any length. */
+function amount(unit: 'wei' | 'gas', defaultAmount: bigint, description: string): FlagRow<bigint> {
   const parse = (text: string): bigint => {
-    if (!/^\d{1,78}$/.test(text)) throw new UsageError('expected a whole number of wei')
+    if (!/^\d{1,78}$/.test(text)) throw new UsageError(`expected a whole number of ${unit}`)
     return BigInt(text)
   }
-  return flag.custom('<wei>', parse, defaultWei, description)
+  return flag.custom(`<${unit}>`, parse, defaultAmount, description)
 }
 
 /** An optional text that must match a pattern. */
@@ -46,8 +46,11 @@ const httpFlags = flagGroup('HTTP RPC', {
   }),
   'http.corsdomain': flag.list('Origins whose web pages may call this RPC; * matches any text'),
   'http.vhosts': flag.list('Host names that a request may name; * = any', { default: ['localhost'] }),
-  'rpc.gascap': wei(50_000_000n, 'Maximum gas of eth_call and eth_estimateGas; 0 = no limit'),
-  'rpc.evmtimeout': flag.durationMs(5000, 'Timeout of eth_call and eth_estimateGas; 0 = no limit'),
+  'rpc.gascap': amount('gas', 50_000_000n, 'Maximum gas of eth_call and eth_estimateGas; 0 = no limit'),
+  'rpc.evmtimeout': flag.durationMs(
+    5000,
+    'Timeout of a call that executes code, unless a trace names its own; 0 = only that of the request (60 s)',
+  ),
   'rpc.ready-age': flag.durationMs(60_000, 'Maximum age of the head for /readyz to report the client as ready'),
   'rpc.txfeecap': flag.number(1, 'Maximum fee of a sent transaction, in ether; 0 = no limit'),
   'rpc.batch-request-limit': flag.integer(1000, 'Maximum number of calls in one batch', {
@@ -104,7 +107,7 @@ const rollupFlags = flagGroup('Rollup', {
 
 const poolFlags = flagGroup('Transaction pool', {
   'txpool.nolocals': flag.boolean('Apply --miner.gasprice also to transactions sent by RPC'),
-  'txpool.pricelimit': wei(1n, 'Minimum priority fee of a pooled transaction, in wei'),
+  'txpool.pricelimit': amount('wei', 1n, 'Minimum priority fee of a pooled transaction, in wei'),
   'txpool.pricebump': flag.integer(10, 'Minimum fee increase of a replacement, in percent'),
   'txpool.globalslots': flag.integer(5120, 'Maximum number of executable transactions, in slots of 32 KiB', {
     min: 1,
@@ -125,10 +128,10 @@ const poolFlags = flagGroup('Transaction pool', {
 })
 
 const feeFlags = flagGroup('Fees', {
-  'miner.gasprice': wei(1_000_000n, 'Minimum priority fee of a transaction in a built block, in wei'),
-  'miner.effectivegaslimit': wei(0n, 'Gas limit of built blocks; 0 = as the rollup node requests'),
-  'gpo.maxprice': wei(500_000_000_000n, 'Maximum suggested priority fee, in wei'),
-  'gpo.minsuggestedpriorityfee': wei(1_000_000n, 'Minimum suggested priority fee, in wei'),
+  'miner.gasprice': amount('wei', 1_000_000n, 'Minimum priority fee of a transaction in a built block, in wei'),
+  'miner.effectivegaslimit': amount('gas', 0n, 'Gas limit of built blocks; 0 = as the rollup node requests'),
+  'gpo.maxprice': amount('wei', 500_000_000_000n, 'Maximum suggested priority fee, in wei'),
+  'gpo.minsuggestedpriorityfee': amount('wei', 1_000_000n, 'Minimum suggested priority fee, in wei'),
 })
 
 const metricsFlags = flagGroup('Metrics', {

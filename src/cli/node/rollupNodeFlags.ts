@@ -43,10 +43,14 @@ const l1Flags = flagGroup('L1', {
     min: 1,
     max: 500,
   }),
-  'l1.cache-size': flag.integer(900, 'Number of L1 headers in memory; by default more than a sequencing window', {
-    min: 1,
-    max: 1_000_000,
-  }),
+  'l1.cache-size': flag.integer(
+    0,
+    'Number of L1 headers in memory; 0 = one and a half sequencing windows, at least 900',
+    {
+      min: 0,
+      max: 1_000_000,
+    },
+  ),
   'l1.http-poll-interval': flag.durationMs(12_000, 'Interval of polling the L1 head'),
   'l1.epoch-poll-interval': flag.durationMs(384_000, 'Interval of polling the safe and finalized L1 blocks'),
   'l1.runtime-config-reload-interval': flag.durationMs(
@@ -68,6 +72,19 @@ const l1Flags = flagGroup('L1', {
   'l1.beacon.slot-duration-override': flag.integer(
     0,
     'Seconds per slot of the beacon chain; 0 = as the beacon API reports',
+  ),
+  'finality.lookback': flag.integer(
+    0,
+    'Number of derived L1 blocks that are kept with their safe heads until L1 finalizes them; 0 = 129',
+    {
+      min: 0,
+      max: 1_000_000,
+    },
+  ),
+  'finality.delay': flag.integer(
+    0,
+    'Number of derived L1 blocks after which finalization is tried again without a newer finalized L1 block; 0 = 64',
+    { min: 0, max: 1_000_000 },
   ),
   'verifier.l1-confs': flag.integer(0, 'Number of confirmations that an L1 block needs before derivation reads it'),
 })
@@ -132,7 +149,7 @@ const rollupFlags = flagGroup('Rollup', {
   ),
   'rollup.max-reorg-windows': flag.integer(
     DEFAULT_MAX_REORG_WINDOWS,
-    'Maximum depth of an L1 reorg, in sequencing windows. At a deeper reorg the node stops and waits for the operator',
+    'Maximum depth of an L1 reorg, in sequencing windows. At a deeper reorg the node derives nothing, logs what helps, and keeps trying',
     { min: 1 },
   ),
   'override.canyon': forkTime('canyon'),
@@ -240,6 +257,7 @@ const withoutEffect = ignoredFlags('op-node', [
   'l2.engine-sync',
   'beta.extra-networks',
   'l2.backup-unsafe-sync-rpc',
+  'l2.backup-unsafe-sync-rpc.trustrpc',
 ])
 
 /** op-node's flags, as far as this node implements them, with op-node's names, defaults and variables. */

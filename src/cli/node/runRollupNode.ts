@@ -67,7 +67,8 @@ import type { rollupNodeFlags } from './rollupNodeFlags.ts'
 import { canSign, createP2p, publishingPort, withKnownBootnodes } from './rollupNodeP2p.ts'
 import { syncOptionsFromFlags } from './syncOptions.ts'
 
-/** Default limit of cached L1 headers: about 20 MB. */
+/** Limits of the computed number of cached L1 headers. The upper one is about 20 MB. */
+const MIN_L1_HEADERS = 900
 const MAX_L1_HEADERS = 20_000
 
 /** Far above the size of any sync status. */
@@ -117,9 +118,9 @@ export async function runRollupNode(values: RollupNodeValues, context: RunContex
         maxBatchSize: values.l1RpcMaxBatchSize,
         maxConcurrency: values.l1MaxConcurrency,
         rateLimitPerSecond: values.l1RpcRateLimit,
-        cacheSize: context.given.has('l1.cache-size')
-          ? values.l1CacheSize
-          : Math.max(values.l1CacheSize, Math.min(MAX_L1_HEADERS, Math.ceil(config.seqWindowSize * 1.5))),
+        cacheSize:
+          values.l1CacheSize ||
+          Math.max(MIN_L1_HEADERS, Math.min(MAX_L1_HEADERS, Math.ceil(config.seqWindowSize * 1.5))),
         // This node reads only deposits and system config updates from receipts.
         logAddresses: [config.depositContractAddress, config.l1SystemConfigAddress],
         transactionsTo: [config.batchInboxAddress],
@@ -231,6 +232,7 @@ export async function runRollupNode(values: RollupNodeValues, context: RunContex
         name: context.given.has('dashboard.name') ? values.dashboardName : undefined,
         sequencing,
         gossipWindowMs: values.p2pGossipTimestampThreshold,
+        finality: { lookback: values.finalityLookback, delay: values.finalityDelay },
         withdrawalRootFromState: values.fetchWithdrawalRootFromState,
         sync,
         startHeads: {

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import type { Hex } from '../../lib/hex.ts'
 import { type L1BlockRef, type L2BlockRef, ZERO_HASH, ZERO_L2_REF } from '../protocol/types.ts'
-import { FinalityTracker } from './finality.ts'
+import { type FinalityOptions, FinalityTracker } from './finality.ts'
 
 function hash(text: string): Hex {
   return `0x${Buffer.from(text).toString('hex').padStart(64, '0')}`
@@ -15,8 +15,11 @@ function l2Block(number: number): L2BlockRef {
   return { ...ZERO_L2_REF, hash: hash(`L2 ${number}`), number }
 }
 
-function tracker(canonical: (number: number) => L1BlockRef | undefined = l1Block): FinalityTracker {
-  return new FinalityTracker({ l1: { blockInfoByNumber: async (number) => canonical(number) } })
+function tracker(
+  canonical: (number: number) => L1BlockRef | undefined = l1Block,
+  options?: FinalityOptions,
+): FinalityTracker {
+  return new FinalityTracker({ l1: { blockInfoByNumber: async (number) => canonical(number) } }, options)
 }
 
 describe('FinalityTracker', () => {
@@ -39,13 +42,18 @@ describe('FinalityTracker', () => {
     expect((await finality.find(ZERO_L2_REF))?.number).toBe(25)
   })
 
-  it('forgets blocks beyond the limit', async () => {
-    const finality = tracker()
+  it.each<[FinalityOptions | undefined, number]>([
+    [undefined, 129],
+    [{ lookback: 0 }, 129],
+    [{ lookback: 10 }, 10],
+  ])('forgets blocks beyond the limit: %o', async (options, kept) => {
+    const finality = tracker(l1Block, options)
     for (let number = 1; number <= 200; number++) finality.record(l1Block(number), l2Block(number))
-    finality.signal(l1Block(71))
+    const oldest = 201 - kept
+    finality.signal(l1Block(oldest - 1))
     expect(await finality.find(ZERO_L2_REF)).toBeUndefined()
-    finality.signal(l1Block(72))
-    expect((await finality.find(ZERO_L2_REF))?.number).toBe(72)
+    finality.signal(l1Block(oldest))
+    expect((await finality.find(ZERO_L2_REF))?.number).toBe(oldest)
   })
 
   it.each([
@@ -68,13 +76,17 @@ describe('FinalityTracker', () => {
     expect(await finality.find(ZERO_L2_REF)).toBeUndefined()
   })
 
-  it('is due again after 64 derived L1 blocks', async () => {
-    const finality = tracker()
+  it.each<[FinalityOptions | undefined, number]>([
+    [undefined, 64],
+    [{ delay: 0 }, 64],
+    [{ delay: 5 }, 5],
+  ])('is due again after that many derived L1 blocks: %o', async (options, delay) => {
+    const finality = tracker(l1Block, options)
     expect(finality.isDue(1000)).toBe(false)
     finality.record(l1Block(10), l2Block(20))
     finality.signal(l1Block(9))
     await finality.find(ZERO_L2_REF)
-    expect(finality.isDue(73)).toBe(false)
-    expect(finality.isDue(74)).toBe(true)
+    expect(finality.isDue(9 + delay)).toBe(false)
+    expect(finality.isDue(10 + delay)).toBe(true)
   })
 })

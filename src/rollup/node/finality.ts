@@ -7,10 +7,17 @@ export class FinalityError extends DeviumError<'finality-not-canonical'> {
   override readonly name = 'FinalityError'
 }
 
-/** Number of L1 blocks to which a finalized signal may refer: four epochs of 32 slots, plus one. */
+/** Four epochs of 32 slots, plus one. */
 const FINALITY_LOOKBACK = 4 * 32 + 1
-/** Number of derived L1 blocks after which finality is tried again without a new signal. */
 const FINALITY_DELAY = 64
+
+/** In derived L1 blocks. 0 means the default. */
+export interface FinalityOptions {
+  /** Number of blocks to which a finalized signal may refer. Default 129. */
+  lookback?: number
+  /** Number of blocks after which finality is tried again without a new signal. Default 64. */
+  delay?: number
+}
 
 interface Entry {
   l1: BlockId
@@ -20,13 +27,17 @@ interface Entry {
 /** Records which L2 head was safe after which L1 block, and finalizes L2 blocks whose L1 block is finalized. */
 export class FinalityTracker {
   private readonly l1: Pick<L1Lookup, 'blockInfoByNumber'>
+  private readonly lookback: number
+  private readonly delay: number
   private entries: Entry[] = []
   private finalizedL1: L1BlockRef | undefined
   private triedAtL1 = 0
   private generation = 0
 
-  constructor(modules: { l1: Pick<L1Lookup, 'blockInfoByNumber'> }) {
+  constructor(modules: { l1: Pick<L1Lookup, 'blockInfoByNumber'> }, { lookback, delay }: FinalityOptions = {}) {
     this.l1 = modules.l1
+    this.lookback = lookback || FINALITY_LOOKBACK
+    this.delay = delay || FINALITY_DELAY
   }
 
   /** Drops the records of derivation. The last signal from L1 is kept. */
@@ -44,7 +55,7 @@ export class FinalityTracker {
       return
     }
     this.entries.push({ l1: { hash: l1.hash, number: l1.number }, safe })
-    if (this.entries.length > FINALITY_LOOKBACK) this.entries.shift()
+    if (this.entries.length > this.lookback) this.entries.shift()
   }
 
   /** Returns false for a signal older than the last. */
@@ -56,7 +67,7 @@ export class FinalityTracker {
 
   /** Whether derivation has read enough L1 blocks since the last try. */
   isDue(derivedL1Number: number): boolean {
-    return this.finalizedL1 !== undefined && derivedL1Number >= this.triedAtL1 + FINALITY_DELAY
+    return this.finalizedL1 !== undefined && derivedL1Number >= this.triedAtL1 + this.delay
   }
 
   /** The highest final L2 block above `finalized`; undefined if there is none. */

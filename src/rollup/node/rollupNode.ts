@@ -63,7 +63,7 @@ export function createRollupNode(
     config,
     options.sync,
   )
-  const finality = new FinalityTracker({ l1 })
+  const finality = new FinalityTracker({ l1 }, options.finality)
   const derivation = createDerivation()
   const resetFor = (reason: string) => () => derivation.requestReset(reason)
   const unsafeChain = new UnsafeChain(

@@ -9,6 +9,7 @@ import type { L1BlockRef, L1Transaction } from '../protocol/types.ts'
 import type { Conductor } from '../sequencer/index.ts'
 import type { P2pPort } from './api.ts'
 import type { DerivationRecorder } from './derivationRecorder.ts'
+import type { FinalityOptions } from './finality.ts'
 import type { FollowModules } from './followLoop.ts'
 import type { EngineForkCheck } from './forkWatch.ts'
 import type { WatchedBatcher } from './health/batcherWatch.ts'
@@ -88,6 +89,7 @@ export interface RollupNodeOptions {
   sequencing?: SequencingOptions | undefined
   /** Age at which peers reject a block. Default 60 s. */
   gossipWindowMs?: number
+  finality?: FinalityOptions
   /** How the unsafe chain is followed. Default: consensus-layer sync. */
   sync?: SyncOptions
   /** How heads are found at the start and after a reset. */
