@@ -270,8 +270,11 @@ function dialectMethods<N extends string, Subnet extends z.ZodType, Peer extends
     action('connectPeer', address, 'Dial a peer and wait until it is identified', (address) =>
       p2p.connectPeer(address),
     ),
-    action('disconnectPeer', PEER_ID, 'Close the connections of a peer and delete its record', (id) =>
-      p2p.disconnectPeer(id),
+    action(
+      'disconnectPeer',
+      PEER_ID,
+      'Close the connections of a peer and delete its record. Removes it from the block list and lifts its ban',
+      (id) => p2p.disconnectPeer(id),
     ),
   ]
 }

@@ -21,7 +21,7 @@ import { createTrustedBlocks } from './trustedBlocks.ts'
 
 /** op-node's value: a gap with an older first block is left to derivation. */
 const MAX_RANGE_AGE_S = 12 * 60 * 60
-/** Only peers with a false block in the last minutes, or with nothing but errors, are below this score. */
+/** Only peers with a false block in the last ten block times, or with nothing but errors, are below this score. */
 const MIN_APP_SCORE = -10
 /** Limit of inbound request streams per peer. */
 const MAX_INBOUND_STREAMS = 16
