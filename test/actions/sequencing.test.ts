@@ -1,3 +1,4 @@
+import type { Registry } from 'prom-client'
 import { afterEach, describe, expect, it } from 'vitest'
 import { createLogRecorder } from '../../src/batcher/testUtils/logRecorder.ts'
 import { JsonRpcError } from '../../src/jsonRpc/types.ts'
@@ -10,6 +11,11 @@ afterEach(() => chain.close())
 
 function numbers(envelopes: readonly PayloadEnvelope[]): number[] {
   return envelopes.map(({ payload }) => payload.blockNumber)
+}
+
+async function metricOf(registry: Registry, name: string): Promise<number> {
+  const lines = (await registry.metrics()).split('\n')
+  return Number(lines.find((line) => line.startsWith(`op_node_default_${name} `))?.split(' ')[1])
 }
 
 describe('sequencer', () => {
@@ -55,11 +61,10 @@ describe('sequencer', () => {
   it('counts errors, and measures building and sealing time', async () => {
     chain = new TestChain()
     const { engine, registry } = await chain.addNode({ sequencing: {} })
-    const metric = async (name: string) => {
-      const lines = (await registry.metrics()).split('\n')
-      return Number(lines.find((line) => line.startsWith(`op_node_default_${name} `))?.split(' ')[1])
-    }
+    const metric = (name: string) => metricOf(registry, name)
     await chain.advance(2)
+    expect(await metric('sequencer_insert_seconds_count')).toBe(2)
+    expect(await metric('publish_delay_seconds_count')).toBe(2)
     expect(await metric('sequencer_sealing_total')).toBe(2)
     expect(await metric('sequencer_sealing_seconds_count')).toBe(2)
     expect(await metric('sequencer_building_diff_total')).toBe(2)
@@ -240,7 +245,7 @@ describe('sequencer', () => {
   it('retries publishing every second while it makes further blocks, until peers would refuse the block', async () => {
     chain = new TestChain()
     const log = createLogRecorder()
-    const { node, p2p } = await chain.addNode({ sequencing: {}, logger: log.logger })
+    const { node, p2p, registry } = await chain.addNode({ sequencing: {}, logger: log.logger })
     const publish = p2p.publish.bind(p2p)
     const tries: number[] = []
     let isDown = true
@@ -252,14 +257,33 @@ describe('sequencer', () => {
     await chain.advance(3)
     expect(node.syncStatus().unsafeL2.number).toBe(3)
     expect(tries).toEqual([1, 1, 1])
+    expect(await metricOf(registry, 'publish_queue_len')).toBe(3)
     await chain.advance(59)
     expect(log.of('Block is too old to publish, dropping it').map(({ number }) => number)).toEqual([1])
     expect(log.of('Could not publish block').filter(({ lvl }) => lvl === 'warn')).toHaveLength(1)
+    expect(await metricOf(registry, 'dropped_publishes_total')).toBe(1)
     isDown = false
     await chain.advance(1)
     // The next ones in their order, as far as peers still take them.
     expect(numbers(p2p.published).slice(0, 2)).toEqual([3, 4])
     expect(numbers(p2p.published).at(-1)).toBe(63)
+    expect(await metricOf(registry, 'publish_queue_len')).toBe(0)
+    // Blocks 3 to 63 have waited from their own second until now.
+    expect(await metricOf(registry, 'publish_delay_seconds_sum')).toBeCloseTo((60 * 61) / 2, -1)
+  })
+
+  it('measures how late a gossiped block arrives', async () => {
+    chain = new TestChain()
+    const sequencer = await chain.addNode({ sequencing: {} })
+    const verifier = await chain.addNode({})
+    await chain.advance(2)
+    const [first, second] = sequencer.p2p.published
+    if (first === undefined || second === undefined) throw new Error('no blocks')
+    verifier.p2p.receive(first)
+    verifier.p2p.receive(second)
+    expect(await metricOf(verifier.registry, 'unsafe_payload_arrival_delay_seconds_count')).toBe(2)
+    const late = 2 * (chain.clock.now() / 1000) - first.payload.timestamp - second.payload.timestamp
+    expect(await metricOf(verifier.registry, 'unsafe_payload_arrival_delay_seconds_sum')).toBeCloseTo(late)
   })
 
   it('starts no build after a stop during the preparation of attributes', async () => {

@@ -46,6 +46,18 @@ export function createNodeMetrics(registry: Registry) {
   const builtBlocks = counter('sequencer_building_diff_total', 'Blocks that were built')
   const sealing = histogram('sequencer_sealing_seconds', 'Time it took to seal a block', { buckets: SEALING_BUCKETS })
   const sealedBlocks = counter('sequencer_sealing_total', 'Blocks that were sealed')
+  const insertion = histogram('sequencer_insert_seconds', 'Time in which the engine made an own block its head', {
+    buckets: SEALING_BUCKETS,
+  })
+  const publishDelay = histogram('publish_delay_seconds', 'Time from the insertion of an own block to its gossip', {
+    buckets: SEALING_BUCKETS,
+  })
+  const droppedPublishes = counter('dropped_publishes_total', 'Own blocks that were too old before they were gossiped')
+  const arrivalDelay = histogram(
+    'unsafe_payload_arrival_delay_seconds',
+    'Time from the timestamp of a gossiped block to its arrival',
+    { buckets: BUILDING_DIFF_BUCKETS },
+  )
   const queueLength = gauge('unsafe_payloads_buffer_len', 'Blocks that are waiting for their parent')
   const queueBytes = gauge('unsafe_payloads_buffer_mem_size', 'Estimated bytes of the waiting blocks')
 
@@ -60,6 +72,8 @@ export function createNodeMetrics(registry: Registry) {
     receivedPayload({ payload: { blockNumber, blockHash, timestamp } }: PayloadEnvelope): void {
       refs.block('received_payload', { number: blockNumber, hash: blockHash, timestamp })
     },
+    /** A block arrived by gossip. */
+    gossiped: ({ payload }: PayloadEnvelope, atMs: number) => arrivalDelay.observe(atMs / 1000 - payload.timestamp),
     l1Reorg: (depth: number) => reorgDepth.observe(depth),
     derivationIdle: (isIdle: boolean) => idle.set(isIdle ? 1 : 0),
     pipelineReset: resets,
@@ -75,6 +89,11 @@ export function createNodeMetrics(registry: Registry) {
       builtBlocks.inc()
       buildingDiff.observe(buildingDiffMs / 1000)
     },
+    inserted: (insertionMs: number) => insertion.observe(insertionMs / 1000),
+    published: (delayMs: number) => publishDelay.observe(delayMs / 1000),
+    droppedPublish: () => droppedPublishes.inc(),
+    watchPublishQueue: (length: () => number) =>
+      watched('publish_queue_len', 'Own blocks that are waiting to be gossiped', length),
     sequencingError: sequencingErrors,
     inconsistentOrigin: inconsistentOrigins,
     sequencerReset: sequencerResets,

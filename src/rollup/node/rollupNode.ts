@@ -83,6 +83,7 @@ export function createRollupNode(
     {
       publish: async (envelope) => p2p?.publish(envelope),
       onTry: (error) => health.published(error),
+      metrics,
       clock,
       logger: logger.child({ module: 'sequencer' }),
     },
@@ -106,6 +107,7 @@ export function createRollupNode(
   const follows = modules.follow !== undefined && sequencing === undefined
   const engineForks = insight.engineForkCheck && createEngineForks({ check: insight.engineForkCheck, clock })
   metrics.watchHealth(() => health.states())
+  metrics.watchPublishQueue(() => publisher.length)
   metrics.watchSequencer(() => sequencing?.sequencer.active ?? false)
   let l1HeadAtMs: number | undefined
   let safeMovedAtMs: number | undefined
@@ -271,6 +273,7 @@ export function createRollupNode(
   function listen(): void {
     p2p?.onPayload((envelope, from, way) => {
       blockTimes.came(envelope, from, way)
+      if (way === 'gossip') metrics.gossiped(envelope, clock.now())
       receivePayload(envelope)
     })
     l1Heads.onHead((ref) => {

@@ -9,6 +9,7 @@ import type { OriginSelector } from './originSelector.ts'
 export interface SequencerMetrics {
   /** `sealingMs`: time from the request to the complete block. `buildingDiffMs`: building time minus block time. */
   sealed(envelope: PayloadEnvelope, sealingMs: number, buildingDiffMs: number): void
+  inserted(insertionMs: number): void
   sequencingError(): void
   inconsistentOrigin(): void
   sequencerReset(): void

@@ -317,7 +317,7 @@ export class Sequencer {
   }
 
   private async insert(envelope: PayloadEnvelope, isRestored: boolean): Promise<void> {
-    const { engine, origins, logger } = this.modules
+    const { engine, origins, metrics, clock, logger } = this.modules
     if (isRestored) {
       const { number, hash, l1Origin } = payloadToL2BlockRef(envelope.payload, this.config)
       if (!(await origins.isCanonical(l1Origin))) {
@@ -326,10 +326,12 @@ export class Sequencer {
         return
       }
     }
+    const startedAtMs = clock.now()
     const block = await engine.insertSealed(envelope)
+    metrics.inserted(clock.now() - startedAtMs)
     // Peers do not get a block that this node's engine rejects, or would not have after a crash.
     if (this.unpublished.delete(envelope)) {
-      this.timing.publishedAfterMs = this.modules.clock.now() - envelope.payload.timestamp * 1000
+      this.timing.publishedAfterMs = clock.now() - envelope.payload.timestamp * 1000
       this.modules.publish(envelope)
     }
     const { transactions, gasUsed } = envelope.payload
