@@ -6,7 +6,7 @@ import { describe, expect, it } from 'vitest'
 import { errorWith } from '../../lib/testUtils/errorWith.ts'
 import { realGossip } from '../testUtils/realGossip.ts'
 import { TOPIC } from '../testUtils/testChain.ts'
-import { type GossipInternals, gossipInternals, REPLACED } from './adapter.ts'
+import { controlRpc, type GossipInternals, gossipInternals, peerNamed, REPLACED } from './adapter.ts'
 import { GossipScore } from './gossipScore.ts'
 
 const peerId = peerIdFromString('16Uiu2HAmQtLoyaBUxgcXhCzBvRKj6WS7iCDM9hUZMFyCnxQcHy2p')
@@ -57,6 +57,17 @@ describe('the adapter of gossipsub', () => {
     expect(() => gossipInternals(Object.create(gossip, { mcache }))).toThrow(
       errorWith('gossipsub-unknown', 'mcache.history'),
     )
+  })
+
+  it('names a peer by its id, and completes a control message', async () => {
+    const { gossip, addPeer } = await setUp()
+    const other = peerIdFromString('16Uiu2HAm5UcGBcvZtAYgnANxy7LGgmsAaC3HoKN8tcuH6Hyr2Er8')
+    for (const peer of [other, peerId]) addPeer(peer)
+    expect(peerNamed(gossip, id)?.toString()).toBe(id)
+    expect(peerNamed(gossip, 'stranger')).toBeUndefined()
+    const graft = [{ topicID: TOPIC }]
+    const empty = { ihave: [], iwant: [], prune: [], idontwant: [] }
+    expect(controlRpc({ graft })).toEqual({ subscriptions: [], messages: [], control: { ...empty, graft } })
   })
 
   it('the library calls each replacement', async () => {

@@ -44,7 +44,7 @@ describe('a new peer', () => {
 })
 
 const OP_NODE = ['/opstack/req/payload_by_number/10/0']
-const RUST = ['/opstack/req/payload_by_number/10/0/']
+const RUST = ['/ipfs/id/1.0.0', '/opstack/req/payload_by_number/10/0/']
 
 /** The library members that the code uses. The test opens the streams. */
 function setUp(connected: string[], protocols: string[] = [], history = [2, 1], { perSecond = 1 } = {}) {
@@ -56,7 +56,8 @@ function setUp(connected: string[], protocols: string[] = [], history = [2, 1], 
   const sent: number[][] = []
   const opened: string[] = []
   const openedOn: Connection[] = []
-  const subscribed: string[] = []
+  const subscribed: { id: string; topic: string }[] = []
+  const readProtocols = { run: async () => protocols }
   let status = 'open'
   const closed: string[] = []
   const onClose: ((event: StreamCloseEvent) => void)[] = []
@@ -69,17 +70,22 @@ function setUp(connected: string[], protocols: string[] = [], history = [2, 1], 
   const listeners = new Map<string, Listener>()
   const gossip = {
     getPeers: () => connected.map(idOf),
-    getTopics: () => ['t'],
-    getSubscribers: () => subscribed.map(idOf),
+    getTopics: () => ['t', 'u'],
+    getSubscribers: (of: string) => subscribed.filter(({ topic }) => topic === of).map(({ id }) => idOf(id)),
     streamsOutbound: new Map<string, OutboundStream>(),
     async createOutboundStream(peerId: PeerId, on: Connection) {
       const id = peerId.toString()
+      if (gossip.streamsOutbound.has(id)) return
       openedOn.push(on)
       await new Promise<void>((resolve) => waiting.set(id, resolve))
       opened.push(id)
+      if (status === 'none') return
       gossip.streamsOutbound.set(id, {
         close: async () => void closed.push(id),
-        rawStream: { status, protocol: '', addEventListener: (_, listener) => void onClose.push(listener) },
+        rawStream: {
+          ...{ status, protocol: '' },
+          addEventListener: (type, listener) => void (type === 'close' && onClose.push(listener)),
+        },
       })
     },
     sendRpc: (id: string, { control }: OutgoingRpc) => {
@@ -96,7 +102,7 @@ function setUp(connected: string[], protocols: string[] = [], history = [2, 1], 
     clock,
     logger: silentLogger,
     connectionsOf: (peerId) => (connections.length > 0 ? connections : [connection(peerId.toString())]),
-    protocolsOf: async () => protocols,
+    protocolsOf: () => readProtocols.run(),
     history: (maxAgeS) => (maxAgeS === undefined ? cached : cached.slice(0, maxAgeS * perSecond)),
   })
   gossip.createOutboundStream = streams.createOutboundStream(gossip.createOutboundStream)
@@ -126,13 +132,14 @@ function setUp(connected: string[], protocols: string[] = [], history = [2, 1], 
     idOf,
     answer,
     heartbeat,
-    subscribe(id: string) {
-      subscribed.push(id)
+    readProtocols,
+    subscribe(id: string, topic = 't') {
+      subscribed.push({ id, topic })
       listeners.get('subscription-change')?.(new CustomEvent('subscription-change', { detail: { peerId: idOf(id) } }))
     },
     /** `a` subscribes, and its stream opens. */
     async come() {
-      subscribed.push('a')
+      subscribed.push({ id: 'a', topic: 't' })
       heartbeat()
       await answer('a')
     },
@@ -192,15 +199,30 @@ describe('manageGossipStreams', () => {
     },
   )
 
-  it('opens another stream when the first ended during its opening', async () => {
+  it.each(['aborted', 'none'])('opens another stream when the first ended during its opening: %s', async (status) => {
     const { answer, opened, gossip, heartbeat } = setUp(['a'])
     heartbeat()
-    await answer('a', 'aborted')
+    await answer('a', status)
     expect(gossip.streamsOutbound.size).toBe(0)
     heartbeat()
     await answer('a')
     expect(opened).toHaveLength(2)
     expect(gossip.streamsOutbound.size).toBe(1)
+  })
+
+  it('keeps a stream that is closing', async () => {
+    const { answer, gossip, heartbeat } = setUp(['a'])
+    heartbeat()
+    await answer('a', 'closing')
+    expect(gossip.streamsOutbound.size).toBe(1)
+  })
+
+  it('listens once to a stream that the library keeps', async () => {
+    const { come, gossip, idOf, connection, onClose } = setUp(['a'])
+    await come()
+    await gossip.createOutboundStream(idOf('a'), connection('a'))
+    await nextTurn()
+    expect(onClose).toHaveLength(1)
   })
 
   it('moves the stream of a peer to its newest connection', async () => {
@@ -210,6 +232,8 @@ describe('manageGossipStreams', () => {
     const newest = connection('a')
     streams.moveTo(newest)
     expect(closed).toEqual(['a'])
+    expect(gossip.streamsOutbound.size).toBe(0)
+    streams.moveTo(newest)
     await answer('a')
     expect(openedOn.at(-1)).toBe(newest)
     expect(gossip.streamsOutbound.size).toBe(1)
@@ -273,6 +297,32 @@ describe('manageGossipStreams', () => {
       await nextTurn()
     }
     expect(announced).toEqual([['a', [Uint8Array.of(1)]]])
+  })
+
+  it('announces only blocks of topics that the peer has subscribed to', async () => {
+    const { announced, cached, subscribe, heartbeat, answer } = setUp(['a'], OP_NODE, [2, 1])
+    cached.splice(0, 1, { msgId: Uint8Array.of(3), msgIdStr: '3', topic: 'u' })
+    subscribe('a', 't')
+    heartbeat()
+    await answer('a')
+    expect(announced).toEqual([['a', [Uint8Array.of(1)]]])
+  })
+
+  it('announces nothing on a stream that ended while the protocols of the peer were read', async () => {
+    const { sent, gossip, readProtocols, come } = setUp(['a'], RUST, [1])
+    readProtocols.run = async () => {
+      gossip.streamsOutbound.delete('a')
+      return RUST
+    }
+    await come()
+    expect(sent).toEqual([])
+  })
+
+  it('takes a node whose protocols cannot be read for no Rust node', async () => {
+    const { sent, readProtocols, come } = setUp(['a'], [], [3, 2, 1])
+    readProtocols.run = () => Promise.reject(new Error('unknown peer'))
+    await come()
+    expect(sent).toEqual([[3, 1, 2]])
   })
 
   it('takes a node that serves both forms of requests for no Rust node', async () => {
