@@ -55,7 +55,7 @@ async function start(command: string, options: AnvilOptions, before: readonly st
   exited.then(() => process.off('exit', killAtExit))
   const stop = async () => {
     if (child.exitCode === null && child.signalCode === null) child.kill('SIGTERM')
-    const force = setTimeout(() => child.kill('SIGKILL'), 5_000)
+    const force = setTimeout(() => child.kill('SIGKILL'), WAIT_LIMIT_MS)
     await exited
     clearTimeout(force)
   }

@@ -88,8 +88,9 @@ export class OutputProposer {
     if (next.number > next.interval) this.lastOutput = next.number - next.interval
     const currentL1 = status.object('current_l1')
     const derivedFrom = { hash: currentL1.hex('hash', 32), number: currentL1.integer('number') }
-    // Derivation is starting or too far behind, so the contract has no hash to check.
-    if (derivedFrom.number === 0 || head.number - derivedFrom.number > MAX_L1_BLOCKS_BEHIND) return
+    // Derivation is starting, ahead of this head or too far behind it: the contract has no hash to check.
+    const behind = head.number - derivedFrom.number
+    if (derivedFrom.number === 0 || behind < 0 || behind > MAX_L1_BLOCKS_BEHIND) return
     const outputs = await this.readOutputs(next, status.object('safe_l2').integer('number'), signal)
     // The contract requires that the L2 block is not later than the L1 block of the proposal.
     const due = outputs.filter(({ timestamp }) => timestamp <= head.timestamp)
@@ -124,8 +125,8 @@ export class OutputProposer {
   }
 
   /**
-   * Whether L1 has the block but the contract cannot check it. An Anvil that was started again has the right blocks, and wrong
-   * answers of BLOCKHASH for those before its start.
+   * Whether L1 has the block but the contract cannot check it. An Anvil that was started again has the right blocks, but its
+   * BLOCKHASH is wrong for those before its start.
    */
   private async isUnknownToBlockhash(block: BlockId, output: Output, signal: AbortSignal): Promise<boolean> {
     // BLOCKHASH of the head is known from the next block on.

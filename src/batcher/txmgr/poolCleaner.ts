@@ -69,31 +69,32 @@ export class PoolCleaner {
    */
   async clean(known: ReadonlyMap<number, L1Tx>, kind: TxKind, signal: AbortSignal): Promise<void> {
     const { clock, logger, signer } = this.modules
-    const replacing = new Map<number, { stop: AbortController; ended: Promise<void> }>()
-    const end = async (used: (nonce: number) => boolean) => {
-      for (const [nonce, { stop, ended }] of replacing) {
-        if (!used(nonce)) continue
+    const stops = new Map<number, AbortController>()
+    const cancelled: Promise<void>[] = []
+    const end = (isUsed: (nonce: number) => boolean) => {
+      for (const [nonce, stop] of stops) {
+        if (!isUsed(nonce)) continue
         stop.abort()
-        await ended
-        replacing.delete(nonce)
+        stops.delete(nonce)
       }
     }
     try {
       for (;;) {
         this.nonces = await this.pendingNonces(known, signal)
-        await end((nonce) => !this.nonces.includes(nonce))
+        end((nonce) => !this.nonces.includes(nonce))
         if (this.nonces.length === 0) return
         for (const nonce of this.nonces) {
-          if (replacing.has(nonce)) continue
+          if (stops.has(nonce)) continue
           logger.info('sending a cancellation transaction to unblock txpool', { from: signer.address, nonce })
           const stop = new AbortController()
-          const ended = this.cancel(nonce, known.get(nonce), kind, AbortSignal.any([signal, stop.signal]))
-          replacing.set(nonce, { stop, ended })
+          stops.set(nonce, stop)
+          cancelled.push(this.cancel(nonce, known.get(nonce), kind, AbortSignal.any([signal, stop.signal])))
         }
         await sleep(clock, Math.min(this.options.receiptQueryIntervalMs, 1_000), signal)
       }
     } finally {
-      await end(() => true)
+      end(() => true)
+      await Promise.all(cancelled)
     }
   }
 

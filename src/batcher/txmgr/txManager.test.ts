@@ -126,6 +126,36 @@ describe('sending', () => {
     expect(await blockInputs(receipt.blockNumber)).toEqual(['0x02'])
   })
 
+  it('no longer shows a cancellation whose nonce was used meanwhile', async () => {
+    await automine(false)
+    const abandoned = new AbortController()
+    const first = createManager().send(data(1), abandoned.signal)
+    await log.seen('Transaction successfully published')
+    abandoned.abort(new Error('killed'))
+    await expect(first).rejects.toThrow('killed')
+
+    let isBusy = true
+    const manager = createManager({ rebroadcastIntervalMs: 50 }, (l1) => ({
+      ...l1,
+      // The pool also has a transaction of nonce 1, as it says.
+      nonceAt: async (address, block, signal) => (block === 'pending' ? 2 : l1.nonceAt(address, block, signal)),
+      sendRawTransaction: async (raw, signal) => {
+        if (isBusy) throw new JsonRpcError(-32000, 'busy')
+        await l1.sendRawTransaction(raw, signal)
+      },
+    }))
+    const nonces = () => manager.sending.map(({ nonce }) => nonce).join()
+    const cancelling = manager.cancelPending(never)
+    await until(() => nonces() === '0,1')
+    await mine()
+    await until(() => nonces() === '1')
+    isBusy = false
+    await log.seen('Transaction successfully published', 2)
+    await mine()
+    await cancelling
+    expect(nonces()).toBe('')
+  })
+
   it('requests the nonce from the L1 again after a failure', async () => {
     const manager = createManager()
     await manager.send(data(1), never)

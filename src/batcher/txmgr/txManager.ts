@@ -193,7 +193,7 @@ export class TxManager {
   /** Sends that are refused for the same reason share one cleaning. */
   private clean(kind: TxKind, signal: AbortSignal): Promise<void> {
     if (this.cleaning !== undefined) return this.cleaning
-    const loops: SendLoop[] = []
+    const loops = new Set<SendLoop>()
     this.cleaner = new PoolCleaner(
       {
         ...this.modules,
@@ -202,8 +202,12 @@ export class TxManager {
         createSidecar: (blobs) => this.sidecarOf(blobs),
         createLoop: (crafted) => {
           const loop = this.createLoop(crafted)
-          loops.push(loop)
-          return loop
+          loops.add(loop)
+          // A failed one keeps its nonce until the next try.
+          const ended = (signal: AbortSignal) => {
+            if (signal.aborted && loops.delete(loop)) this.forget(loop)
+          }
+          return { run: (signal) => loop.run(signal).finally(() => ended(signal)) }
         },
       },
       this.options,

@@ -65,9 +65,10 @@ export function createForwarder(
       await loopTurns(LATER_TURNS)
       send(id, message, later)
     },
-    /** Sends an own message to the peers that need it too, beside those that the library chose. Returns their number. */
+    /** Sends an own message to those outside the mesh that need it, except `chosen`. Returns their number. */
     sendToOthers(id: string, message: RPC.Message, chosen: ReadonlySet<string>): number {
-      return send(id, message, wanting(message.topic).difference(chosen))
+      const others = wanting(message.topic).difference(gossip.mesh.get(message.topic) ?? NO_PEERS)
+      return send(id, message, others.difference(chosen))
     },
   }
 }

@@ -193,7 +193,9 @@ export function createGossipRouter(gossip: GossipSub, modules: GossipRouterModul
       const id = messageId(topic, data, { ok: true, data: bytes })
       history.onValid(idText(id), blockTimeS)
       ownIds.set(data, id)
-      const { recipients } = await internals.publish(topic, data, { floodPublish: options.floodPublish })
+      // Without a mesh the library would treat the topic as one that it has not joined.
+      const floodPublish = options.floodPublish || !internals.mesh.get(topic)?.size
+      const { recipients } = await internals.publish(topic, data, { floodPublish })
       events.emit('traced', 'PUBLISH_MESSAGE', 1)
       const chosen = new Set(recipients.map((peer) => peer.toString()))
       return chosen.size + forwarder.sendToOthers(idText(id), { topic, data }, chosen)

@@ -29,7 +29,9 @@ describe('the addresses of a peer', () => {
       const { peers } = await node.peers(connectedOnly)
       return Object.fromEntries(Object.keys(addresses).map((id) => [id, peers[id]?.addresses ?? null]))
     }
-    await until('both', async () => Object.values(await listed(true)).every((addresses) => addresses !== null))
+    await until('both', async () =>
+      Object.values(await listed(true)).every((addresses) => addresses !== null && addresses.length > 0),
+    )
 
     for (let days = 0; days < 2; days++) {
       pass(23)

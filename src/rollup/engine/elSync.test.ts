@@ -203,9 +203,10 @@ describe('the safe-head database after an engine sync', () => {
   })
 
   it.each([
-    { id: 'belongs to another chain too', onSideChain: false },
-    { id: 'is on a side chain of the engine', onSideChain: true },
-  ])('is cleared if that entry $id', async ({ onSideChain }) => {
+    { id: 'that entry belongs to another chain too', entries: ['foreign'] },
+    { id: 'that entry is on a side chain of the engine', entries: ['side', 'foreign'] },
+    { id: 'its tip is on a side chain of the engine', entries: ['side'] },
+  ])('is cleared if $id', async ({ entries }) => {
     await download(10)
     const attributes = {
       ...attributesOn(CONFIG, refOf(CONFIG, at(7))),
@@ -213,7 +214,8 @@ describe('the safe-head database after an engine sync', () => {
     } as const
     const side = engine.build(at(7), attributes)
     await engine.newPayload(side)
-    const kept = history(onSideChain ? [{ number: 8, hash: side.payload.blockHash }, foreign] : [foreign])
+    const sideEntry = { number: 8, hash: side.payload.blockHash }
+    const kept = history(entries.map((entry) => (entry === 'side' ? sideEntry : foreign)))
     await createController({}, kept).insertDirectly(at(10))
     expect(engine.label('safe')).toBe(hashAt(7))
     expect(kept.calls).toEqual(['clear'])

@@ -158,12 +158,16 @@ export class ElSync {
     const { engine, history, logger } = this.modules
     const tip = await history?.tip()
     if (history === undefined || tip === undefined) return undefined
-    const known = await engine.blockRefByHash(tip.hash)
+    // By number: the engine may have kept the block on a side chain.
+    const canonical = async ({ number, hash }: BlockId) => {
+      const block = await engine.blockRefByNumber(number)
+      return block?.hash === hash ? block : undefined
+    }
+    const known = await canonical(tip)
     if (known !== undefined) return known
     const reaching = await history.firstReaching(offset.number)
-    // By number: the engine may have kept the entry's block on a side chain.
-    const anchor = reaching === undefined ? undefined : await engine.blockRefByNumber(reaching.number)
-    if (anchor === undefined || anchor.hash !== reaching?.hash) {
+    const anchor = reaching && (await canonical(reaching))
+    if (anchor === undefined) {
       logger.warn('Safe-head database belongs to another chain: clearing it', { tip: tip.hash, number: tip.number })
       await history.clear()
       return undefined

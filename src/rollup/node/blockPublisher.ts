@@ -44,7 +44,10 @@ export class BlockPublisher {
    * these blocks by L1.
    */
   add(envelope: PayloadEnvelope): void {
-    if (this.isTooOld(envelope)) return
+    if (this.isTooOld(envelope)) {
+      this.modules.metrics.droppedPublish()
+      return
+    }
     this.waiting.push({ envelope, sinceMs: this.modules.clock.now() })
     this.working ??= this.work().finally(() => {
       this.working = undefined

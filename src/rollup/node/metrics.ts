@@ -46,13 +46,16 @@ export function createNodeMetrics(registry: Registry) {
   const builtBlocks = counter('sequencer_building_diff_total', 'Blocks that were built')
   const sealing = histogram('sequencer_sealing_seconds', 'Time it took to seal a block', { buckets: SEALING_BUCKETS })
   const sealedBlocks = counter('sequencer_sealing_total', 'Blocks that were sealed')
-  const insertion = histogram('sequencer_insert_seconds', 'Time in which the engine made an own block its head', {
+  const insertion = histogram('sequencer_insert_seconds', 'Time the engine took to make an own block its head', {
     buckets: SEALING_BUCKETS,
   })
-  const publishDelay = histogram('publish_delay_seconds', 'Time from the insertion of an own block to its gossip', {
+  const publishDelay = histogram('publish_delay_seconds', 'Time an own block waited for its publication', {
     buckets: SEALING_BUCKETS,
   })
-  const droppedPublishes = counter('dropped_publishes_total', 'Own blocks that were too old before they were gossiped')
+  const droppedPublishes = counter(
+    'dropped_publishes_total',
+    'Own blocks that were not gossiped because they were too old',
+  )
   const arrivalDelay = histogram(
     'unsafe_payload_arrival_delay_seconds',
     'Time from the timestamp of a gossiped block to its arrival',

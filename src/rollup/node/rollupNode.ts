@@ -358,7 +358,7 @@ export function createRollupNode(
     })
   }
 
-  /** A followed node reports it apart from its safe head. Otherwise the safe head is what this node derives. */
+  /** A followed node reports its local safe head and its safe head. Without one, both are the head that this node derived. */
   function localSafeOf({ safe, pendingSafe }: EngineHeads): L2BlockRef {
     return modules.follow === undefined ? safe : pendingSafe
   }

@@ -242,7 +242,7 @@ export interface SyncStatus {
   finalizedL1: L1BlockRef
   unsafeL2: L2BlockRef
   safeL2: L2BlockRef
-  /** The last derived block. On a followed op-supernode it may be above the safe head, which is also checked there. */
+  /** The last derived block. An op-supernode has also checked the safe head, which may be lower, against other chains. */
   localSafeL2: L2BlockRef
   finalizedL2: L2BlockRef
   /** Derived, but its span batch is not complete yet. */
