@@ -3,9 +3,8 @@ import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, statSync, wri
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
-import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest'
 import { WAIT_LIMIT_MS } from '../../src/lib/testUtils/until.ts'
-import { ownFaults, sendMutated, targetsOf } from '../support/mutatedRequests/run.ts'
 import { type RunningTestnet, startTestnet } from '../support/testnet.ts'
 
 const root = fileURLToPath(new URL('../..', import.meta.url))
@@ -89,6 +88,11 @@ beforeAll(async () => {
 afterAll(async () => {
   await testnet?.stop()
   rmSync(directory, { recursive: true, force: true })
+})
+// The testnet still runs.
+afterEach(() => {
+  expect(testnet.runner.exitCode).toBeNull()
+  expect(testnet.complaints().slice(0, 10)).toEqual([])
 })
 
 describe('an unknown flag', () => {
@@ -263,19 +267,4 @@ describe('the testnet runner refuses', () => {
     expect(await refused('--fork', 'isthmus', '--fork-at', 'karst:60')).toMatch(/jovian comes before it/)
     expect(await refused('--fork-at', 'karst')).toMatch(/expected <fork>:<seconds>, for example karst:60/)
   })
-})
-
-it('the testnet still runs', () => {
-  expect(testnet.runner.exitCode).toBeNull()
-  expect(testnet.complaints().slice(0, 10)).toEqual([])
-})
-
-// Random requests may stop the sequencer, and leave traces in the logs.
-it('every port answers random and mutated requests, bodies and frames correctly (bench/mutatedRequests.ts sends more)', async () => {
-  const targets = await targetsOf(testnet)
-  expect(targets).toHaveLength(6)
-  expect(await sendMutated(targets, 250, 20_261_123)).toEqual([])
-  expect(ownFaults(testnet)).toEqual([])
-  expect(testnet.events.filter(({ event }) => event === 'warning')).toEqual([])
-  expect(testnet.runner.exitCode).toBeNull()
 })

@@ -11,7 +11,7 @@ interface Task {
 }
 type Job = WorkJob<Task, Task> & { name: string }
 
-function startPool(limits: Partial<WorkPoolLimits>) {
+function startPool(limits: Partial<WorkPoolLimits>, signal?: AbortSignal) {
   const clock = new ManualClock()
   const waiting: Job[] = []
   const lost: [string, Breakdown][] = []
@@ -20,25 +20,28 @@ function startPool(limits: Partial<WorkPoolLimits>) {
     isKilled: boolean
     load(): void
     end(): void
+    disappear(): void
     answer(id: number): void
   }[] = []
   const startChild = (onAnswer: (answer: Task, bytes: Uint8Array) => void): WorkProcess<Task> => {
     const ready = Promise.withResolvers<void>()
     const ended = Promise.withResolvers<string>()
+    const gone = Promise.withResolvers<string>()
     const child = {
       sent: [] as number[],
       isKilled: false,
       load: ready.resolve,
       end: () => ended.resolve('ended with code 1'),
+      disappear: () => gone.resolve('ended by SIGKILL'),
       answer: (id: number) => onAnswer({ id }, EMPTY_BYTES),
     }
     children.push(child)
     return {
       send: ({ id }) => void child.sent.push(id),
       keepAlive: () => {},
-      async kill() {
+      kill() {
         child.isKilled = true
-        return ''
+        return gone.promise
       },
       ready: ready.promise,
       ended: ended.promise,
@@ -46,7 +49,7 @@ function startPool(limits: Partial<WorkPoolLimits>) {
   }
   const queue = { take: () => waiting.shift(), putBack: (job: Job) => void waiting.push(job) }
   const pool = new WorkPool<Task, Task, Job>(
-    { clock, logger: silentLogger, queue, startChild },
+    { clock, logger: silentLogger, signal, queue, startChild },
     { work: 'is tested', loadingMs: 1_000, pauseMs: () => 100, ...limits },
   )
   const add = (...names: string[]): void => {
@@ -61,7 +64,7 @@ function startPool(limits: Partial<WorkPoolLimits>) {
     }
     pool.dispatch()
   }
-  return { clock, children, lost, add }
+  return { clock, children, lost, add, pool }
 }
 
 it('a process that does not load in time is replaced, and its jobs fail', async () => {
@@ -114,4 +117,21 @@ it('jobs wait until the process accepts more', async () => {
   expect(children.map(({ sent }) => sent)).toEqual([[1, 2]])
   children[0]?.answer(2)
   expect(children.map(({ sent }) => sent)).toEqual([[1, 2, 3]])
+})
+
+it('is closed when its process is gone, also if a signal began to close it', async () => {
+  const stop = new AbortController()
+  const { children, lost, add, pool } = startPool({}, stop.signal)
+  add('a')
+  stop.abort()
+  let isClosed = false
+  const closing = pool.close().then(() => {
+    isClosed = true
+  })
+  await nextTurn()
+  expect([children[0]?.isKilled, isClosed, lost]).toEqual([true, false, [['a', 'closed']]])
+  children[0]?.disappear()
+  await closing
+  add('b')
+  expect([children.length, lost.at(-1)]).toEqual([1, ['b', 'closed']])
 })

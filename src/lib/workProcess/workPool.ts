@@ -72,7 +72,7 @@ export class WorkPool<Task, Answer extends { id: number }, Job extends WorkJob<T
   /** Processes in a row that broke down before their first answer. */
   private inVain = 0
   private cancelPause: (() => void) | undefined
-  private closed = false
+  private closing: Promise<void> | undefined
 
   constructor(modules: WorkPoolModules<Task, Answer, Job>, limits: WorkPoolLimits) {
     this.modules = modules
@@ -97,9 +97,17 @@ export class WorkPool<Task, Answer extends { id: number }, Job extends WorkJob<T
     }
   }
 
-  /** Ends the process and starts no other. Waiting and later jobs are lost. */
-  async close(): Promise<void> {
-    this.closed = true
+  /** Ends the process and starts no other. Waiting and later jobs are lost. Resolves when the process has ended. */
+  close(): Promise<void> {
+    this.closing ??= this.end()
+    return this.closing
+  }
+
+  private get closed(): boolean {
+    return this.closing !== undefined
+  }
+
+  private async end(): Promise<void> {
     this.cancelPause?.()
     const { worker } = this
     this.worker = undefined
