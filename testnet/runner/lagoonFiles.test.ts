@@ -35,7 +35,7 @@ describe('files that Lagoon needs', () => {
     expect(existsSync(paths.dependencySet)).toBe(false)
     writeFileSync(other, 'the bundle')
     await writeLagoonFiles(paths, TO_LAGOON, other)
-    expect(readDependencySet(paths.dependencySet, 901n)).toEqual([901n])
+    expect(readDependencySet(paths.dependencySet, 901n)).toEqual({ dependencySet: [901n] })
     expect(readFileSync(paths.upgradeBundle, 'utf8')).toBe('the bundle')
     // The user passes the file that is already in place.
     await writeLagoonFiles(paths, TO_LAGOON, paths.upgradeBundle)

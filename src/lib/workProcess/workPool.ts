@@ -72,6 +72,7 @@ export class WorkPool<Task, Answer extends { id: number }, Job extends WorkJob<T
   /** Processes in a row that broke down before their first answer. */
   private inVain = 0
   private cancelPause: (() => void) | undefined
+  private closed = false
   private closing: Promise<void> | undefined
 
   constructor(modules: WorkPoolModules<Task, Answer, Job>, limits: WorkPoolLimits) {
@@ -103,11 +104,8 @@ export class WorkPool<Task, Answer extends { id: number }, Job extends WorkJob<T
     return this.closing
   }
 
-  private get closed(): boolean {
-    return this.closing !== undefined
-  }
-
   private async end(): Promise<void> {
+    this.closed = true
     this.cancelPause?.()
     const { worker } = this
     this.worker = undefined
