@@ -60,4 +60,16 @@ describe('discv5 with go-ethereum', () => {
     await one.event('connected', ({ peer }) => peer === other.peerId)
     await until('both with us', () => ours.node.connectedPeers().length === 2)
   })
+
+  it('knows the new address of a node that has moved', async () => {
+    const ours = await stage.ours('holocene', { ...discoverWith([]), privateKey: fromHex(keyOf(1)) })
+    const setup = { key: keyOf(3), discovery: { bootnodes: [(await ours.node.self()).ENR], dial: false } }
+    const first = await stage.go(setup)
+    await until('its record', async () => (await ours.node.discoveryTable()).includes(first.record))
+    await first.kill()
+    const moved = await stage.go(setup)
+    expect(moved.record).not.toBe(first.record)
+    await until('its new record', async () => (await ours.node.discoveryTable()).includes(moved.record))
+    expect(await ours.node.discoveryTable()).toEqual([moved.record])
+  })
 })
