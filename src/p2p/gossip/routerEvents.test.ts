@@ -3,14 +3,16 @@ import { peerIdFromString } from '@libp2p/peer-id'
 import { describe, expect, it, onTestFinished } from 'vitest'
 import { realGossip } from '../testUtils/realGossip.ts'
 import { TOPIC } from '../testUtils/testChain.ts'
-import { controlRpc } from './adapter.ts'
+import { controlRpc, type OutboundStream } from './adapter.ts'
+import type { GossipRouterModules } from './router.ts'
 
 const peerId = peerIdFromString('16Uiu2HAmQtLoyaBUxgcXhCzBvRKj6WS7iCDM9hUZMFyCnxQcHy2p')
 const id = peerId.toString()
 
 /** The router in a library that runs without connections. */
-async function setUp() {
+async function setUp(modules: Pick<Partial<GossipRouterModules>, 'isAlwaysServed'> = {}) {
   const real = await realGossip({
+    ...modules,
     ids: { identify: () => Promise.reject(new Error('not asked here')) },
     validate: () => ({ result: 'ignore', reason: 'already-seen' }),
   })
@@ -26,8 +28,8 @@ async function setUp() {
   return {
     ...{ ...real, mesh },
     traced: () => traced.splice(0),
-    async subscribe(topic: string) {
-      await gossip.handleReceivedRpc(peerId, { subscriptions: [{ topic, subscribe: true }], messages: [] })
+    async subscribe(topic: string, from = peerId) {
+      await gossip.handleReceivedRpc(from, { subscriptions: [{ topic, subscribe: true }], messages: [] })
     },
     change(kind: 'graft' | 'prune', topic: string, direction: string) {
       pubsub.dispatchEvent(new CustomEvent(`gossipsub:${kind}`, { detail: { peerId: id, topic, direction } }))
@@ -76,7 +78,7 @@ describe('the events of the router', () => {
     const { gossip, traced } = await setUp()
     expect(gossip.sendRpc(id, controlRpc({}))).toBe(false)
     expect(traced()).toEqual(['DROP_RPC 1'])
-    gossip.streamsOutbound.set(id, Object.assign(Object.create({ push() {} }), stream))
+    gossip.streamsOutbound.set(id, stream())
     expect(gossip.sendRpc(id, controlRpc({}))).toBe(true)
     expect(traced()).toEqual(['SEND_RPC 1'])
   })
@@ -88,6 +90,39 @@ describe('the events of the router', () => {
     expect(await router.publish(3, { bytes: new Uint8Array(100), blockTimeS: 1 })).toBe(0)
     expect(traced()).toEqual(['PUBLISH_MESSAGE 1'])
     expect(gossip.mcache.msgs.size).toBe(1)
+  })
+})
+
+describe('an own block', () => {
+  const block = { bytes: new Uint8Array(100), blockTimeS: 1 }
+
+  it('goes to all subscribers without a mesh, and the library keeps no fanout', async () => {
+    const { router, pubsub, gossip, addPeer, subscribe, traced } = await setUp()
+    router.join()
+    addPeer(peerId)
+    await subscribe(TOPIC)
+    gossip.streamsOutbound.set(id, stream())
+    traced()
+    expect(await router.publish(3, block)).toBe(1)
+    expect(traced()).toEqual(['SEND_RPC 1', 'PUBLISH_MESSAGE 1'])
+    const fanout: unknown = Reflect.get(pubsub, 'fanout')
+    expect(fanout).toEqual(new Map())
+  })
+
+  it('goes to the mesh and to a static peer, once each', async () => {
+    const other = peerIdFromString('16Uiu2HAm5UcGBcvZtAYgnANxy7LGgmsAaC3HoKN8tcuH6Hyr2Er8')
+    const { router, gossip, addPeer, subscribe, traced } = await setUp({ isAlwaysServed: (peer) => peer === id })
+    router.join()
+    for (const peer of [peerId, other]) {
+      addPeer(peer)
+      await subscribe(TOPIC, peer)
+      gossip.streamsOutbound.set(peer.toString(), stream())
+    }
+    const full = Array.from({ length: 8 }, (_, index) => `absent ${index}`)
+    gossip.mesh.set(TOPIC, new Set([other.toString(), ...full]))
+    traced()
+    expect(await router.publish(3, block)).toBe(2)
+    expect(traced().filter((event) => event === 'SEND_RPC 1')).toHaveLength(2)
   })
 })
 
@@ -114,4 +149,8 @@ describe('a peer', () => {
   })
 })
 
-const stream = { close: async () => {}, rawStream: { status: 'open', protocol: '', addEventListener: () => {} } }
+/** An open stream that takes everything. */
+function stream(): OutboundStream {
+  const rawStream = { status: 'open', protocol: '', addEventListener: () => {} }
+  return Object.assign(Object.create({ push() {} }), { close: async () => {}, rawStream })
+}
