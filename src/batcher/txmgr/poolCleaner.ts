@@ -71,17 +71,14 @@ export class PoolCleaner {
     const { clock, logger, signer } = this.modules
     const stops = new Map<number, AbortController>()
     const cancelled: Promise<void>[] = []
-    const end = (isUsed: (nonce: number) => boolean) => {
-      for (const [nonce, stop] of stops) {
-        if (!isUsed(nonce)) continue
-        stop.abort()
-        stops.delete(nonce)
-      }
-    }
     try {
       for (;;) {
         this.nonces = await this.pendingNonces(known, signal)
-        end((nonce) => !this.nonces.includes(nonce))
+        for (const [nonce, stop] of stops) {
+          if (this.nonces.includes(nonce)) continue
+          stop.abort()
+          stops.delete(nonce)
+        }
         if (this.nonces.length === 0) return
         for (const nonce of this.nonces) {
           if (stops.has(nonce)) continue
@@ -93,7 +90,6 @@ export class PoolCleaner {
         await sleep(clock, Math.min(this.options.receiptQueryIntervalMs, 1_000), signal)
       }
     } finally {
-      end(() => true)
       await Promise.all(cancelled)
     }
   }
