@@ -1,7 +1,6 @@
 import { DecodeError } from '../../lib/errors.ts'
 import { isObject } from '../../lib/jsonReader.ts'
 import { parseAltDa, parseBlockId, parseForks, parseSystemConfig } from '../protocol/config/rollupConfig.ts'
-import { unknownForksOf } from '../protocol/config/rollupConfigMembers.ts'
 import { JsonObjectReader, type RollupConfig } from '../protocol/index.ts'
 
 /** L1 blocks. The registry omits this setting, because all its chains share it. */
@@ -44,8 +43,7 @@ export function parseRegistryEntry(
   if (l1 === undefined) {
     throw new DecodeError('registry entry: the L1 chain id is missing: set --l1-chain-id')
   }
-  const hardforks = hardforksOf(json)
-  const settings = parseForks(new JsonObjectReader(hardforks, 'registry entry.hardforks'))
+  const settings = parseForks(new JsonObjectReader(hardforksOf(json), 'registry entry.hardforks'))
   const config: RollupConfig = {
     genesis: {
       l1: parseBlockId(genesis.object('l1')),
@@ -65,8 +63,6 @@ export function parseRegistryEntry(
     depositContractAddress: addresses.hex('OptimismPortalProxy', 20),
     l1SystemConfigAddress: addresses.hex('SystemConfigProxy', 20),
   }
-  const unknownForks = unknownForksOf(hardforks)
-  if (unknownForks.length > 0) config.unknownForks = unknownForks
   const fees = chain.optionalObject('optimism')
   if (fees !== undefined) {
     const denominator = fees.optionalInteger('eip1559_denominator') ?? fees.integer('eip1559Denominator')

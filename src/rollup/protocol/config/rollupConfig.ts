@@ -39,8 +39,6 @@ export function parseRollupConfig(json: unknown): RollupConfig {
     depositContractAddress: top.hex('deposit_contract_address', 20),
     l1SystemConfigAddress: top.hex('l1_system_config_address', 20),
   }
-  const unknownForks = unknownForksOf(json)
-  if (unknownForks.length > 0) config.unknownForks = unknownForks
   const protocolVersions = top.optionalHex('protocol_versions_address', 20)
   if (protocolVersions !== undefined) config.protocolVersionsAddress = protocolVersions
   const altDa = parseAltDa(top)
@@ -204,7 +202,7 @@ export function systemConfigToJson(config: SystemConfig): Record<string, unknown
 /** The fork times and the two settings beside them, which the superchain registry keeps in an object of their own. */
 export function parseForks(
   top: JsonObjectReader,
-): Pick<RollupConfig, 'forks' | 'pectraBlobScheduleTime' | 'keepKarstUpgradeGas'> {
+): Pick<RollupConfig, 'forks' | 'unknownForks' | 'pectraBlobScheduleTime' | 'keepKarstUpgradeGas'> {
   const forks: RollupConfig['forks'] = {}
   for (const fork of FORKS) {
     const time = top.optionalInteger(`${fork}_time`)
@@ -214,8 +212,10 @@ export function parseForks(
   const interop = top.optionalInteger('interop_time')
   if (forks.lagoon === undefined && interop !== undefined) forks.lagoon = interop
   const pectraBlobScheduleTime = top.optionalInteger('pectra_blob_schedule_time')
+  const unknownForks = unknownForksOf(top)
   return {
     forks,
+    ...(unknownForks.length === 0 ? {} : { unknownForks }),
     ...(pectraBlobScheduleTime === undefined ? {} : { pectraBlobScheduleTime }),
     ...(top.optionalBoolean('keep_karst_upgrade_gas') === true ? { keepKarstUpgradeGas: true } : {}),
   }

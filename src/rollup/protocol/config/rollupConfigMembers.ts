@@ -1,4 +1,4 @@
-import { isObject } from '../../../lib/jsonReader.ts'
+import type { JsonObjectReader } from '../../../lib/jsonReader.ts'
 import { describeUnknown, type KnownMembers, type UnknownMember, unknownMembers } from '../../../lib/unknownMembers.ts'
 import { FORKS, type UnknownFork } from '../types.ts'
 
@@ -35,10 +35,10 @@ const KNOWN: KnownMembers = {
 
 const FORK_TIME = /^([a-z][a-z0-9_]*)_time$/
 
-/** Forks that a rollup.json names by `<name>_time` and that this version does not know. They include misspelt forks. */
-export function unknownForksOf(json: unknown): UnknownFork[] {
-  if (!isObject(json)) return []
-  return Object.entries(json).flatMap(([member, time]): UnknownFork[] => {
+/** Forks that a rollup.json, or a registry entry, names by `<name>_time` and that this version does not know. They include misspelt forks. */
+export function unknownForksOf(config: JsonObjectReader): UnknownFork[] {
+  return config.names().flatMap((member): UnknownFork[] => {
+    const time = config.raw(member)
     const [, name] = FORK_TIME.exec(member) ?? []
     const isUnknown = name !== undefined && !Object.hasOwn(KNOWN, member)
     return isUnknown && typeof time === 'number' && Number.isSafeInteger(time) && time >= 0 ? [{ name, time }] : []
