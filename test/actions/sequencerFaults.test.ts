@@ -1,5 +1,6 @@
 import { afterEach, describe, expect, it } from 'vitest'
 import { JsonRpcError } from '../../src/jsonRpc/types.ts'
+import { metricValue } from '../../src/lib/testUtils/metricValue.ts'
 import { until } from '../../src/lib/testUtils/until.ts'
 import type { PayloadEnvelope } from '../../src/rollup/protocol/index.ts'
 import { TestChain } from './harness.ts'
@@ -66,11 +67,12 @@ describe('sequencer on an engine that takes a head but not its children', () => 
     chain = new TestChain()
     const { node, engine, p2p, registry } = await chain.addNode({ sequencing: {} })
     await chain.advance(3)
-    const resetsBefore = await counted(registry, 'op_node_default_pipeline_resets_total')
+    const resets = async () => (await metricValue(registry, 'op_node_default_pipeline_resets_total')) ?? Number.NaN
+    const resetsBefore = await resets()
     engine.faults.newPayload = () => ({ status: 'SYNCING' })
     await chain.advance(60)
     expect(node.syncStatus().unsafeL2.number).toBe(3)
-    expect((await counted(registry, 'op_node_default_pipeline_resets_total')) - resetsBefore).toBeLessThan(12)
+    expect((await resets()) - resetsBefore).toBeLessThan(12)
     delete engine.faults.newPayload
     await chain.advance(12)
     expect(node.syncStatus().unsafeL2.number).toBe(75)
@@ -170,8 +172,3 @@ describe('sequencer on an L1', () => {
     expect(node.syncStatus().unsafeL2.l1Origin.number).toBeGreaterThan(20)
   })
 })
-
-async function counted(registry: { metrics(): Promise<string> }, name: string): Promise<number> {
-  const line = (await registry.metrics()).split('\n').find((text) => text.startsWith(`${name} `))
-  return Number(line?.split(' ')[1])
-}

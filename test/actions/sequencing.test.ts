@@ -2,6 +2,7 @@ import type { Registry } from 'prom-client'
 import { afterEach, describe, expect, it } from 'vitest'
 import { createLogRecorder } from '../../src/batcher/testUtils/logRecorder.ts'
 import { JsonRpcError } from '../../src/jsonRpc/types.ts'
+import { metricValue } from '../../src/lib/testUtils/metricValue.ts'
 import { until } from '../../src/lib/testUtils/until.ts'
 import type { PayloadEnvelope } from '../../src/rollup/protocol/index.ts'
 import { TestChain, untilIdle } from './harness.ts'
@@ -13,10 +14,7 @@ function numbers(envelopes: readonly PayloadEnvelope[]): number[] {
   return envelopes.map(({ payload }) => payload.blockNumber)
 }
 
-async function metricOf(registry: Registry, name: string): Promise<number> {
-  const lines = (await registry.metrics()).split('\n')
-  return Number(lines.find((line) => line.startsWith(`op_node_default_${name} `))?.split(' ')[1])
-}
+const metricOf = (registry: Registry, name: string) => metricValue(registry, `op_node_default_${name}`)
 
 describe('sequencer', () => {
   it('seals one block a second, each head at its timestamp, and advances the origin with L1', async () => {

@@ -3,6 +3,7 @@ import { ManualClock, sleep } from '../../lib/clock.ts'
 import type { Hex } from '../../lib/hex.ts'
 import { silentLogger } from '../../lib/logger.ts'
 import { loopTurns, nextTurn } from '../../lib/nextTurn.ts'
+import { metricValue } from '../../lib/testUtils/metricValue.ts'
 import type { TxReceipt } from '../l1/submitterL1.ts'
 import type { TxKind } from '../txmgr/fees.ts'
 import { createTxManagerMetrics } from '../txmgr/metrics.ts'
@@ -130,11 +131,6 @@ export function startSend(options: Partial<TxManagerOptions> = {}, sidecar?: Blo
         await loopTurns(10)
       }
     },
-    async metric(name: string): Promise<number | undefined> {
-      const line = (await registry.metrics())
-        .split('\n')
-        .find((text) => text.startsWith(`op_batcher_default_txmgr_${name}`))
-      return line === undefined ? undefined : Number(line.split(' ').at(-1))
-    },
+    metric: (name: string) => metricValue(registry, `op_batcher_default_txmgr_${name}`),
   }
 }

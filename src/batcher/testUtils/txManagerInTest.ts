@@ -12,7 +12,7 @@ import type { ForeignTx } from '../txmgr/foreignTx.ts'
 import { createTxManagerMetrics } from '../txmgr/metrics.ts'
 import type { TxManagerOptions } from '../txmgr/options.ts'
 import { createLocalSigner } from '../txmgr/signer.ts'
-import { TxManager } from '../txmgr/txManager.ts'
+import { type TxCandidate, TxManager } from '../txmgr/txManager.ts'
 import { createLogRecorder, type LogRecorder } from './logRecorder.ts'
 import { BATCHER_KEY, TEST_TX_OPTIONS } from './submitterSetup.ts'
 
@@ -63,6 +63,15 @@ export function createManager(
 }
 
 export const data = (...bytes: number[]) => ({ to: INBOX, data: Uint8Array.from(bytes) })
+
+/** An earlier program published it and ended: it stays in the L1's pool. */
+export async function leaveInPool(candidate: TxCandidate): Promise<void> {
+  const abandoned = new AbortController()
+  const sending = createManager().send(candidate, abandoned.signal)
+  await log.seen('Transaction successfully published')
+  abandoned.abort(new Error('killed'))
+  await expect(sending).rejects.toThrow('killed')
+}
 
 export async function txByHash(hash: string): Promise<Record<string, string>> {
   return (await rpc.request('eth_getTransactionByHash', [hash])) as Record<string, string>

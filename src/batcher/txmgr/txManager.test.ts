@@ -9,6 +9,7 @@ import {
   createManager,
   data,
   INBOX,
+  leaveInPool,
   log,
   mine,
   never,
@@ -112,11 +113,7 @@ describe('sending', () => {
 
   it('replaces a pending transaction that an earlier program left behind', async () => {
     await automine(false)
-    const abandoned = new AbortController()
-    const first = createManager().send(data(1), abandoned.signal)
-    await log.seen('Transaction successfully published')
-    abandoned.abort(new Error('killed'))
-    await expect(first).rejects.toThrow('killed')
+    await leaveInPool(data(1))
 
     const sending = createManager().send(data(2), never)
     await log.seen('Transaction is underpriced')
@@ -128,11 +125,7 @@ describe('sending', () => {
 
   it('no longer shows a cancellation whose nonce was used meanwhile', async () => {
     await automine(false)
-    const abandoned = new AbortController()
-    const first = createManager().send(data(1), abandoned.signal)
-    await log.seen('Transaction successfully published')
-    abandoned.abort(new Error('killed'))
-    await expect(first).rejects.toThrow('killed')
+    await leaveInPool(data(1))
 
     let isBusy = true
     const manager = createManager({ rebroadcastIntervalMs: 50 }, (l1) => ({

@@ -23,10 +23,7 @@ interface Entrances {
 }
 
 async function setUp() {
-  const real = await realGossip({
-    ids: { identify: () => Promise.reject(new Error('not asked here')) },
-    validate: () => ({ result: 'ignore', reason: 'already-seen' }),
-  })
+  const real = await realGossip()
   const pubsub: GossipSub = real.pubsub
   return { ...real, entrances: pubsub as GossipSub & Entrances }
 }

@@ -11,11 +11,7 @@ const id = peerId.toString()
 
 /** The router in a library that runs without connections. */
 async function setUp(modules: Pick<Partial<GossipRouterModules>, 'isAlwaysServed'> = {}) {
-  const real = await realGossip({
-    ...modules,
-    ids: { identify: () => Promise.reject(new Error('not asked here')) },
-    validate: () => ({ result: 'ignore', reason: 'already-seen' }),
-  })
+  const real = await realGossip(modules)
   const { events, gossip } = real
   // libp2p starts and stops its services.
   const pubsub: typeof real.pubsub & Partial<Startable> = real.pubsub

@@ -21,9 +21,7 @@ interface Entered {
 }
 
 /** Our router on the library's own gossipsub, in a host that is not started. The test supplies peers and streams. */
-export async function realGossip(
-  modules: Pick<GossipRouterModules, 'ids' | 'validate'> & Partial<GossipRouterModules>,
-) {
+export async function realGossip(modules: Partial<GossipRouterModules> = {}) {
   const clock = new ManualClock(1_000)
   const events = createP2pEvents({ logger: silentLogger })
   const topics = {
@@ -66,6 +64,8 @@ export async function realGossip(
     pubsub,
     {
       ...{ clock, logger: silentLogger, events, topics, scoring, quotas, service: { ...service, entrance } },
+      ids: { identify: () => Promise.reject(new Error('not asked here')) },
+      validate: () => ({ result: 'ignore', reason: 'already-seen' }),
       isAlwaysServed: () => false,
       connectionsOf: () => [],
       protocolsOf: async () => [],

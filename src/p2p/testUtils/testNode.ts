@@ -1,6 +1,7 @@
 import { randomBytes } from 'node:crypto'
 import { Registry } from 'prom-client'
 import { silentLogger } from '../../lib/logger.ts'
+import { metricValue } from '../../lib/testUtils/metricValue.ts'
 import type { PayloadEnvelope } from '../../rollup/protocol/types.ts'
 import { DEFAULT_P2P_OPTIONS, type P2pOptions } from '../base/options.ts'
 import type { PeerEvent } from '../base/schemas.ts'
@@ -62,11 +63,7 @@ export async function startTestNode(
         })
       }),
     events: async (peerId) => (await node.peerHistory(peerId))[0]?.events ?? [],
-    async metric(name) {
-      const lines = (await registry.metrics()).split('\n')
-      const line = lines.find((text) => text.startsWith(`op_node_default_${name} `)) ?? '0'
-      return Number(line.slice(line.lastIndexOf(' ') + 1))
-    },
+    metric: async (name) => (await metricValue(registry, `op_node_default_${name}`)) ?? 0,
   }
 }
 
