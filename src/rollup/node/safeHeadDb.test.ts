@@ -3,6 +3,7 @@ import { once } from 'node:events'
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { text as textOf } from 'node:stream/consumers'
 import { afterAll, afterEach, beforeEach, describe, expect, it } from 'vitest'
 import type { Hex } from '../../lib/hex.ts'
 import { errorWith } from '../../lib/testUtils/errorWith.ts'
@@ -45,6 +46,17 @@ async function reopen(): Promise<void> {
 }
 
 describe('safe-head database', () => {
+  it('keeps an entry that is recorded during a write', async () => {
+    db.record(l1(10), l2(20))
+    const flushed = db.flush()
+    db.record(l1(11), l2(22))
+    await flushed
+    expect(await db.tip()).toEqual(l2(22))
+    await db.flush()
+    await reopen()
+    expect(await db.tip()).toEqual(l2(22))
+  })
+
   it('returns the last entry at or below an L1 block, before and after the write and a restart', async () => {
     expect(await db.at(100)).toBeUndefined()
     await recordFrom(10, 12)
@@ -117,20 +129,23 @@ describe('safe-head database', () => {
     await expect(db.at(1)).rejects.toThrow(errorWith('safe-db-closed'))
   })
 
+  it('writes again after a failed write, and a restart finds it', async () => {
+    await db.close()
+    // The log file reaches the limit, as on a full disk. Opened again, the database begins another.
+    const limits = 'ulimit -f 64; exec "$@"'
+    const child = spawn('sh', ['-c', limits, 'sh', process.execPath, ...writer(path, 2_000)], { stdio: PIPED })
+    const output = await textOf(child.stdout)
+    expect(output).toContain('failed safe-db-write reset')
+    db = await SafeHeadDb.open(path)
+    for (let number = 1; number <= 2_000; number++) {
+      expect(await db.at(number)).toEqual({ l1: l1(number), safe: l2(2 * number) })
+    }
+  })
+
   it('keeps all flushed entries after a kill of the process', async () => {
     await db.close()
-    const script = `
-      import { SafeHeadDb } from ${JSON.stringify(new URL('./safeHeadDb.ts', import.meta.url).href)}
-      const db = await SafeHeadDb.open(process.argv[1])
-      const id = (kind, number) => ({ hash: '0x0' + kind + number.toString(16).padStart(62, '0'), number })
-      for (let number = 1; ; number++) {
-        db.record(id(1, number), id(2, 2 * number))
-        await db.flush()
-        process.stdout.write(number + '\\n')
-      }`
-    const flags = ['--disable-warning=ExperimentalWarning', '--input-type=module', '-e', script, path]
     for (let round = 0; round < 3; round++) {
-      const child = spawn(process.execPath, flags, { stdio: ['ignore', 'pipe', 'inherit'] })
+      const child = spawn(process.execPath, writer(path, Number.POSITIVE_INFINITY), { stdio: PIPED })
       let reported = 0
       child.stdout.setEncoding('utf8').on('data', (text: string) => {
         reported = Number(text.trimEnd().split('\n').at(-1))
@@ -147,3 +162,22 @@ describe('safe-head database', () => {
     }
   })
 })
+
+const PIPED: ['ignore', 'pipe', 'inherit'] = ['ignore', 'pipe', 'inherit']
+
+/** Node's arguments for a process that writes entries up to `last`, one by one, and prints each. */
+function writer(path: string, last: number): string[] {
+  const script = `
+    import { SafeHeadDb } from ${JSON.stringify(new URL('./safeHeadDb.ts', import.meta.url).href)}
+    const db = await SafeHeadDb.open(process.argv[1])
+    const id = (kind, number) => ({ hash: '0x0' + kind + number.toString(16).padStart(62, '0'), number })
+    for (let number = 1; number <= ${last}; number++) {
+      db.record(id(1, number), id(2, 2 * number))
+      await db.flush().catch(({ code, severity }) => {
+        process.stdout.write('failed ' + code + ' ' + severity + '\\n')
+        return db.flush()
+      })
+      process.stdout.write(number + '\\n')
+    }`
+  return ['--disable-warning=ExperimentalWarning', '--input-type=module', '-e', script, path]
+}

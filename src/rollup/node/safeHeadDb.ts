@@ -68,20 +68,21 @@ export class SafeHeadDb implements SafeHeadHistory {
 
   async flush(): Promise<void> {
     if (this.pending.length === 0) return
-    const entries = this.pending
+    // Entries recorded during the write are not part of it.
+    const entries = [...this.pending]
     await this.write(entries.map((entry) => ({ type: 'put', key: keyOf(entry.l1.number), value: encodeEntry(entry) })))
     this.pending = this.pending.filter((entry) => !entries.includes(entry))
   }
 
   /** The safe head after this L1 block. */
   async at(l1Number: number): Promise<SafeHeadEntry | undefined> {
-    this.checkOpen()
+    await this.opened()
     const pending = this.pending.findLast(({ l1 }) => l1.number <= l1Number)
     return pending ?? (await this.lastWritten(keyOf(l1Number)))
   }
 
   async tip(): Promise<BlockId | undefined> {
-    this.checkOpen()
+    await this.opened()
     return (this.pending.at(-1) ?? (await this.lastWritten(HIGHEST_KEY)))?.safe
   }
 
@@ -97,7 +98,7 @@ export class SafeHeadDb implements SafeHeadHistory {
 
   /** The first entry at or above this L2 block: its L1 block made the L2 block safe. */
   async madeSafeBy(l2Number: number): Promise<SafeHeadEntry> {
-    this.checkOpen()
+    await this.opened()
     let found: SafeHeadEntry | undefined
     for await (const entry of this.backwards()) {
       if (entry.safe.number < l2Number) {
@@ -120,7 +121,8 @@ export class SafeHeadDb implements SafeHeadHistory {
   async truncate(safe: L2BlockRef): Promise<void> {
     await this.flush()
     // A block cannot have become safe before its own L1 origin.
-    for await (const [key, value] of this.level.iterator({ gte: keyOf(safe.l1Origin.number), lte: HIGHEST_KEY })) {
+    const level = await this.opened()
+    for await (const [key, value] of level.iterator({ gte: keyOf(safe.l1Origin.number), lte: HIGHEST_KEY })) {
       const entry = entryOf(key, value)
       if (entry.safe.number < safe.number) continue
       const below = await this.lastWritten(key, { inclusive: false })
@@ -142,7 +144,8 @@ export class SafeHeadDb implements SafeHeadHistory {
 
   private async deleteFrom(from: Uint8Array, replacement: SafeHeadEntry | undefined): Promise<void> {
     const keys: Uint8Array[] = []
-    for await (const key of this.level.keys({ gte: from, lte: HIGHEST_KEY })) keys.push(key)
+    const level = await this.opened()
+    for await (const key of level.keys({ gte: from, lte: HIGHEST_KEY })) keys.push(key)
     const put = replacement && {
       type: 'put' as const,
       key: keyOf(replacement.l1.number),
@@ -154,11 +157,13 @@ export class SafeHeadDb implements SafeHeadHistory {
   private async write(
     operations: ({ type: 'put'; key: Uint8Array; value: Uint8Array } | { type: 'del'; key: Uint8Array })[],
   ): Promise<void> {
-    this.checkOpen()
+    const level = await this.opened()
     try {
-      await this.level.batch(operations, { sync: true })
+      await level.batch(operations, { sync: true })
     } catch (cause) {
-      throw new SafeHeadDbError('safe-db-write', 'writing the safe-head database failed', { cause, severity: 'reset' })
+      // LevelDB's log may end in a partial record. The next start would not find later ones, unless it is opened again.
+      await level.close()
+      throw failedWrite(cause)
     }
   }
 
@@ -180,9 +185,20 @@ export class SafeHeadDb implements SafeHeadHistory {
     }
   }
 
-  private checkOpen(): void {
+  /** Opens the database again after a failed write. */
+  private async opened(): Promise<ClassicLevel<Uint8Array, Uint8Array>> {
     if (this.isClosed) throw new SafeHeadDbError('safe-db-closed', 'safe db closed')
+    try {
+      await this.level.open()
+    } catch (cause) {
+      throw failedWrite(cause)
+    }
+    return this.level
   }
+}
+
+function failedWrite(cause: unknown): SafeHeadDbError {
+  return new SafeHeadDbError('safe-db-write', 'writing the safe-head database failed', { cause, severity: 'reset' })
 }
 
 function idOf({ hash, number }: BlockId): BlockId {
