@@ -9,6 +9,7 @@ import { DeviumError, type DeviumErrorOptions } from '../lib/errors.ts'
  * - `build-failed`: a forced transaction cannot be included.
  * - `execution-reverted` (details.data), `execution-failed`: a simulated call failed.
  * - `invalid-transaction`: a transaction cannot be executed on this state (nonce, funds, gas …).
+ * - `database-write` (critical): a write failed. The chain must be opened again.
  */
 export type ChainErrorCode =
   | 'invalid-block'
@@ -20,6 +21,7 @@ export type ChainErrorCode =
   | 'execution-reverted'
   | 'execution-failed'
   | 'invalid-transaction'
+  | 'database-write'
   | 'closed'
 
 export class ChainError extends DeviumError<ChainErrorCode> {

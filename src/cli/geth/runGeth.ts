@@ -42,7 +42,7 @@ const LEVELS: readonly LogLevel[] = ['crit', 'error', 'warn', 'info', 'debug', '
 export async function runGeth(
   values: GethValues,
   compatValues: Readonly<Record<string, unknown>>,
-  { signal, warnings }: RunContext,
+  { signal, fail, warnings }: RunContext,
 ): Promise<void> {
   const clock = systemClock
   const logger = createProgramLogger(
@@ -55,7 +55,7 @@ export async function runGeth(
   try {
     const chain = await openChain(
       values.datadir,
-      { logger: logger.child({ module: 'chain' }), clock, signal },
+      { logger: logger.child({ module: 'chain' }), clock, signal, onWriteError: fail },
       { gcMode: values.gcmode },
     )
     opened.defer(() => chain.close())

@@ -32,6 +32,8 @@ export interface OpenChainModules {
   clock: Clock
   /** Cancels opening, executing and building. Close the chain afterwards. */
   signal?: AbortSignal | undefined
+  /** Called when the database cannot be written any more. Close the chain. */
+  onWriteError?: ((error: ChainError) => void) | undefined
 }
 
 export interface OpenChainOptions {
@@ -56,7 +58,7 @@ export async function openChain(
   { gcMode = 'full', limits }: OpenChainOptions = {},
 ): Promise<Chain> {
   await loadCurves()
-  const database = await ChainDatabase.open(datadir, { create: false })
+  const database = await ChainDatabase.open(datadir, { create: false, onWriteError: modules.onWriteError })
   try {
     const config = parseChainConfig(database.chainConfig())
     const blocks = new BlockStore({ database }, config)

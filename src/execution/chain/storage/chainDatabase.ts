@@ -1,9 +1,10 @@
 import { existsSync } from 'node:fs'
 import { join } from 'node:path'
 import { ClassicLevel } from 'classic-level'
-import { describeError, UsageError } from '../../../lib/errors.ts'
+import { DeviumError, describeError, UsageError } from '../../../lib/errors.ts'
 import { fromHex, type Hex, toHex } from '../../../lib/hex.ts'
 import { makeDirectory } from '../../../lib/makeDirectory.ts'
+import { ChainError } from '../../errors.ts'
 import { type BlockReads, decodePosition, type TransactionPosition } from './chainReads.ts'
 import {
   BASE_KEY,
@@ -34,16 +35,23 @@ export class ChainDatabase implements BlockReads {
   private readonly level: ClassicLevel<Uint8Array, Uint8Array>
   /** A batch that is written with the next one. Reads already include it. */
   private held: DatabaseBatch | undefined
+  private writeError: ChainError | undefined
+  private readonly onWriteError: (error: ChainError) => void
 
-  private constructor(level: ClassicLevel<Uint8Array, Uint8Array>) {
+  private constructor(level: ClassicLevel<Uint8Array, Uint8Array>, onWriteError: (error: ChainError) => void) {
     this.level = level
+    this.onWriteError = onWriteError
   }
 
   /**
    * Throws UsageError if another process has the database open, or if it has another format. Also if there is no
-   * database and `create` is false.
+   * database and `create` is false. `onWriteError` is called at the first failed write, after which nothing is written:
+   * close the database.
    */
-  static async open(datadir: string, options: { create: boolean }): Promise<ChainDatabase> {
+  static async open(
+    datadir: string,
+    options: { create: boolean; onWriteError?: ((error: ChainError) => void) | undefined },
+  ): Promise<ChainDatabase> {
     const path = join(datadir, 'geth', 'chaindata')
     // LevelDB's error for a missing database depends on which directories exist, and it creates some.
     if (!options.create && !existsSync(join(path, 'CURRENT'))) {
@@ -69,12 +77,12 @@ export class ChainDatabase implements BlockReads {
       }
       throw unreadable(datadir, error)
     }
-    const database = new ChainDatabase(level)
+    const database = new ChainDatabase(level, options.onWriteError ?? (() => {}))
     try {
       await database.checkFormat(datadir)
     } catch (error) {
       await level.close()
-      throw error instanceof UsageError ? error : unreadable(datadir, error)
+      throw error instanceof DeviumError ? error : unreadable(datadir, error)
     }
     return database
   }
@@ -146,7 +154,7 @@ export class ChainDatabase implements BlockReads {
 
   /**
    * Atomic. With `sync`, resolves when the batch is on the disk. Without it, the batch survives a crash of the process
-   * but no power cut.
+   * but no power cut. Throws ChainError `database-write`.
    */
   async write(batch: DatabaseBatch, options: { sync: boolean }): Promise<void> {
     const { held } = this
@@ -157,7 +165,7 @@ export class ChainDatabase implements BlockReads {
         else writing.del(operation.key)
       }
     }
-    await writing.write(options)
+    await this.commit(() => writing.write(options))
     if (this.held === held) this.held = undefined
   }
 
@@ -214,7 +222,7 @@ export class ChainDatabase implements BlockReads {
   async writeLarge(batch: LargeBatch): Promise<void> {
     // The blocks of the states must be written before them.
     if (this.held !== undefined) await this.write(new DatabaseBatch(), { sync: false })
-    await batch.write({ sync: true })
+    await this.commit(() => batch.write({ sync: true }))
   }
 
   /** Whole keys with their values. */
@@ -224,6 +232,22 @@ export class ChainDatabase implements BlockReads {
 
   clear(range: KeyRange): Promise<void> {
     return this.level.clear(range)
+  }
+
+  /**
+   * After a failed write, LevelDB's log may end in a partial record. Later writes would succeed, and the next start
+   * would not find them.
+   */
+  private async commit(write: () => Promise<void>): Promise<void> {
+    if (this.writeError !== undefined) throw this.writeError
+    try {
+      await write()
+    } catch (cause) {
+      const text = `the chain database cannot be written, and must be opened again: ${describeError(cause)}`
+      this.writeError = new ChainError('database-write', text, { cause, severity: 'critical' })
+      this.onWriteError(this.writeError)
+      throw this.writeError
+    }
   }
 
   private get(table: Table, key: Uint8Array): Uint8Array | undefined {
