@@ -322,6 +322,29 @@ describe('subscriptions', () => {
     await expect.poll(() => observed.stopped).toBe(1)
   })
 
+  it('do not begin after the client has left', async () => {
+    const refused = Promise.withResolvers<unknown>()
+    let started = 0
+    const late: RpcHandler = async (_, { signal, subscriber }) => {
+      client.socket.destroy()
+      await once(signal, 'abort')
+      try {
+        return subscriber?.subscribe(() => {
+          started += 1
+          return () => {}
+        })
+      } catch (error) {
+        refused.resolve(error)
+        throw error
+      }
+    }
+    const { port } = await start({ dispatcher: createRpcDispatcher({ methods: new Map([['late', late]]) }) })
+    const client = await connected(port)
+    client.send(OPCODE.text, call('late'))
+    expect(await refused.promise).toMatchObject({ message: expect.stringContaining('disconnected') })
+    expect(started).toBe(0)
+  })
+
   it('drop a client that does not read', async () => {
     const reasons: string[] = []
     const { port, observed } = await start({ maxUnreadBytes: 100_000, onDropped: (reason) => reasons.push(reason) })

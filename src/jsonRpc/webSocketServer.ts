@@ -301,6 +301,8 @@ class Connection {
     const max = this.options.maxSubscriptions ?? DEFAULT_MAX_SUBSCRIPTIONS
     return {
       subscribe: (start) => {
+        // The call may have waited for its turn while the client left.
+        if (this.isClosing) throw new JsonRpcError(RPC_SERVER_ERROR, 'the client has disconnected')
         if (this.subscriptions.size >= max) {
           throw new JsonRpcError(RPC_SERVER_ERROR, `too many subscriptions: at most ${max} on one connection`)
         }
