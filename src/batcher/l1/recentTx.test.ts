@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest'
+import { errorWith } from '../../lib/testUtils/errorWith.ts'
 import { findRecentTxBlock } from './recentTx.ts'
 
 /** Nonces after each block, index = number. */
@@ -25,7 +26,7 @@ describe('findRecentTxBlock', () => {
     expect(await findRecentTxBlock(l1Of(nonces), '0x00', depth, signal)).toBe(expected)
   })
 
-  it('searches again if the L1 reorganises during the search', async () => {
+  it('reports that the L1 reorganised during the search', async () => {
     const stable = l1Of([0, 0, 0, 2, 2, 2])
     let probes = 0
     const l1 = {
@@ -33,6 +34,6 @@ describe('findRecentTxBlock', () => {
       nonceAt: async (address: string, block: 'latest' | number) =>
         ++probes === 3 ? 7 : stable.nonceAt(address, block),
     }
-    expect(await findRecentTxBlock(l1, '0x00', 5, signal)).toBe(3)
+    await expect(findRecentTxBlock(l1, '0x00', 5, signal)).rejects.toThrow(errorWith('l1-inconsistent'))
   })
 })

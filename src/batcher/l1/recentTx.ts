@@ -1,3 +1,4 @@
+import { DeviumError } from '../../lib/errors.ts'
 import type { Hex } from '../../lib/hex.ts'
 import type { SubmitterL1 } from './submitterL1.ts'
 
@@ -23,7 +24,7 @@ export async function firstBlockWithNonce(
 /**
  * Finds the L1 block that the rollup node must have reached to know all of our transactions. That is the first block
  * with the sender's present nonce, searched among the last `depth` blocks. If the nonce did not change there, the
- * result is `head - depth`. With depth 0 it is the L1 head.
+ * result is `head - depth`. With depth 0 it is the L1 head. Throws DeviumError `l1-inconsistent` after an L1 reorg.
  */
 export async function findRecentTxBlock(
   l1: Pick<SubmitterL1, 'head' | 'nonceAt'>,
@@ -38,6 +39,5 @@ export async function findRecentTxBlock(
   if ((await l1.nonceAt(address, low, signal)) === nonce) return low
   const found = await firstBlockWithNonce(l1, address, nonce, { low, high }, signal)
   if ((await l1.nonceAt(address, found, signal)) === nonce) return found
-  // The L1 reorganised during the search.
-  return findRecentTxBlock(l1, address, depth, signal)
+  throw new DeviumError('l1-inconsistent', 'the nonces of L1 blocks changed during a search: it reorganised')
 }

@@ -1,7 +1,8 @@
 import { Registry } from 'prom-client'
 import { expect, it } from 'vitest'
-import { systemClock } from '../../lib/clock.ts'
+import { ManualClock, systemClock } from '../../lib/clock.ts'
 import { silentLogger } from '../../lib/logger.ts'
+import { until } from '../../lib/testUtils/until.ts'
 import { ZERO_HASH } from '../../rollup/protocol/types.ts'
 import { CostWindow } from '../admin/status.ts'
 import { createChannelConfig } from '../channel/channelConfig.ts'
@@ -62,6 +63,43 @@ it.each(['singular', 'span'] as const)(
     await running
   },
 )
+
+it('retries once after each pause, however often it is asked during an L1 outage', async () => {
+  const config = createChannelConfig(TEST_BATCHER_OPTIONS, chain.config, chain.config.genesis.l2Time)
+  const metrics = createBatcherMetrics(new Registry())
+  const manager = new ChannelManager(
+    { logger: silentLogger, metrics },
+    { da: fixedChoice(config), rollupConfig: chain.config },
+  )
+  const clock = new ManualClock()
+  let asked = 0
+  const l1 = {
+    head: async () => {
+      asked++
+      throw new Error('unreachable')
+    },
+  }
+  const sender = { isClosed: false, send: () => Promise.reject(new Error('unused')), cancelPending: async () => {} }
+  const modules = { manager, sender, heads: new L1Heads({ l1, clock }), clock, logger: silentLogger, metrics }
+  const publisher = new Publisher(
+    { ...modules, costs: new CostWindow() },
+    { batchInbox: chain.config.batchInboxAddress, maxPendingTx: 1, txsInFlight: 1, retryMs: 10 },
+  )
+  const stop = new AbortController()
+  const running = publisher.run(stop.signal)
+  for (let count = 0; count < 20; count++) {
+    publisher.request()
+    await clock.advance(1)
+  }
+  asked = 0
+  for (let retries = 1; retries <= 10; retries++) {
+    await clock.advance(10)
+    await until(() => asked >= retries)
+    expect(asked).toBe(retries)
+  }
+  stop.abort()
+  await running
+})
 
 it('accepts and drops blocks while a channel is being compressed', async () => {
   const now = chain.config.genesis.l2Time + 100

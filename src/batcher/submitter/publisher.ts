@@ -59,6 +59,7 @@ export class Publisher {
   /** Cancels all sends of the group when one fails. */
   private group = new AbortController()
   private deadlinesNext = false
+  private later: { deadlines: boolean } | undefined
   /** Why the last transaction was abandoned. Undefined once a transaction is confirmed. */
   sendError: string | undefined
   private readonly buildWakeUp: WakeUp
@@ -164,8 +165,18 @@ export class Publisher {
     this.sendWakeUp.wake()
   }
 
+  /** One timer for all failures: if each failed build had its own, each poll of an L1 outage would add one for ever. */
   private requestLater(deadlines: boolean): void {
-    this.modules.clock.setTimeout(() => this.request({ moreToCome: !deadlines }), this.options.retryMs)
+    if (this.later !== undefined) {
+      this.later.deadlines ||= deadlines
+      return
+    }
+    const later = { deadlines }
+    this.later = later
+    this.modules.clock.setTimeout(() => {
+      this.later = undefined
+      this.request({ moreToCome: !later.deadlines })
+    }, this.options.retryMs)
   }
 
   private async readL1Head(signal: AbortSignal): Promise<boolean> {

@@ -15,7 +15,6 @@ export interface ThrottlerModules {
   metrics: Pick<BatcherMetrics, 'throttle'>
 }
 
-const RETRY_MS = 10_000
 /** A restarted builder has lost its limits. */
 const REPEAT_MS = 60_000
 /** JSON-RPC codes that a retry does not fix: unknown method, or invalid parameters. */
@@ -125,7 +124,6 @@ export class Throttler {
       )
     } else if (failed !== undefined) {
       this.warnings.warn(`Failed to throttle the block builder ${url}, retrying`, failed)
-      clock.setTimeout(() => void this.sendLimits(builder), RETRY_MS)
     } else if (!isSame(this.limits, limits)) {
       await this.sendLimits(builder)
     }
