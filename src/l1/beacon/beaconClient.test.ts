@@ -128,6 +128,21 @@ describe('blobs of a beacon node', () => {
 })
 
 describe('slots', () => {
+  it.each([
+    ['earlier', 976],
+    ['later', 2_000],
+  ])(
+    'are computed again if an endpoint reported the %s genesis time of another network',
+    async (_name, genesisTime) => {
+      const primary = await startServer({ genesisTime: undefined, slots: new Map([[5, blobs]]) })
+      const foreign = await startServer({ genesisTime })
+      const { client } = clientOf([primary, foreign])
+      await expect(client.blobs(block, hashesOf(0))).rejects.toThrow()
+      primary.genesisTime = 1_000
+      expect(await client.blobs(block, hashesOf(0))).toEqual(bytesOf(0))
+    },
+  )
+
   it('use the configured length without a request', async () => {
     const server = await startServer({ slots: new Map([[30, blobs]]) })
     const { client } = clientOf([server], { slotDurationOverrideS: 2 })

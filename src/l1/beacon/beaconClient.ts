@@ -103,6 +103,7 @@ export function createBeaconClient({ endpoints, slotClock, kzg, clock, logger }:
         else logger.info('Beacon endpoint did not return the blobs', fields)
       }
     }
+    if (found.size === 0) slotClock.forget()
     for (const [hash, blob] of found) cache.set(hash, blob)
     return { slot, found, problems }
   }

@@ -9,12 +9,14 @@ export interface SlotClock {
    * Returns the slot of an L1 block. Rejects with BeaconError while no endpoint reports genesis time and slot length.
    */
   slotOf(block: Pick<L1BlockRef, 'number' | 'timestamp'>, signal?: AbortSignal): Promise<number>
+  /** Call it if no endpoint has blobs of the slot: the endpoint that reported both may be of another network. */
+  forget(): void
 }
 
 type Rule = { genesisTime: number; secondsPerSlot: number } | 'block number'
 
 /**
- * Computes slots from the genesis time and the slot length. Both are requested once, on first use, from the primary
+ * Computes slots from the genesis time and the slot length. Both are requested on first use, from the primary
  * endpoint first. `durationOverrideS` (`--l1.beacon.slot-duration-override`) replaces the slot length; 0 = no override.
  *
  * Anvil serves blobs and the genesis time, but neither `config/spec` nor `node/version`, and uses block numbers as
@@ -62,10 +64,14 @@ export function createSlotClock(
       const rule = await loading
       if (rule === 'block number') return number
       if (timestamp < rule.genesisTime) {
+        loading = undefined
         const message = `L1 block ${number} has timestamp ${timestamp}, before the beacon chain's genesis at ${rule.genesisTime}`
         throw new BeaconError('beacon-bad-answer', message)
       }
       return Math.floor((timestamp - rule.genesisTime) / rule.secondsPerSlot)
+    },
+    forget() {
+      loading = undefined
     },
   }
 }
