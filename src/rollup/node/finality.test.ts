@@ -66,6 +66,18 @@ describe('FinalityTracker', () => {
     await expect(finality.find(ZERO_L2_REF)).rejects.toMatchObject({ severity: 'reset' })
   })
 
+  it.each([
+    ['missing', undefined, 'temporary'],
+    ['another', l1Block(99, 'b'), 'reset'],
+  ])('forgets a signal whose L1 block is %s', async (_name, canonical, severity) => {
+    const finality = tracker((number) => (number === 99 ? canonical : l1Block(number)))
+    finality.record(l1Block(10), l2Block(20))
+    finality.signal(l1Block(99))
+    await expect(finality.find(ZERO_L2_REF)).rejects.toMatchObject({ severity })
+    expect(finality.signal(l1Block(12))).toBe(true)
+    expect((await finality.find(ZERO_L2_REF))?.number).toBe(20)
+  })
+
   it('drops a result that a reset has made stale', async () => {
     const finality = tracker((number) => {
       finality.reset()

@@ -78,7 +78,13 @@ export class FinalityTracker {
     const entry = this.entries.findLast(({ l1 }) => l1.number <= finalizedL1.number)
     if (entry === undefined || entry.safe.number <= finalized.number) return undefined
     const { safe } = entry
-    await this.checkCanonical(finalizedL1)
+    try {
+      await this.checkCanonical(finalizedL1)
+    } catch (error) {
+      // One wrong answer of L1 must not make all later, lower ones look old.
+      if (error instanceof FinalityError && this.finalizedL1 === finalizedL1) this.finalizedL1 = undefined
+      throw error
+    }
     await this.checkCanonical(entry.l1)
     return generation === this.generation ? safe : undefined
   }
