@@ -90,6 +90,17 @@ describe('safe-head database', () => {
     expect(await db.firstReaching(27)).toBeUndefined()
   })
 
+  it('finds each of many, with gaps between the L1 blocks', async () => {
+    for (let number = 1; number <= 40; number++) {
+      db.record(l1(10 + number * 3 + (number % 2)), l2(number * 5))
+      if (number === 30) await db.flush()
+    }
+    for (let l2Number = 6; l2Number <= 200; l2Number++) {
+      const number = Math.ceil(l2Number / 5)
+      expect(await db.madeSafeBy(l2Number)).toEqual({ l1: l1(10 + number * 3 + (number % 2)), safe: l2(number * 5) })
+    }
+  })
+
   it('drops entries from the reset head on, and inserts the reset head', async () => {
     await recordFrom(10, 16)
     await db.truncate(ref(25))

@@ -77,13 +77,12 @@ export class SafeHeadDb implements SafeHeadHistory {
   /** The safe head after this L1 block. */
   async at(l1Number: number): Promise<SafeHeadEntry | undefined> {
     await this.opened()
-    const pending = this.pending.findLast(({ l1 }) => l1.number <= l1Number)
-    return pending ?? (await this.lastWritten(keyOf(l1Number)))
+    return this.entryAt(l1Number)
   }
 
   async tip(): Promise<BlockId | undefined> {
     await this.opened()
-    return (this.pending.at(-1) ?? (await this.lastWritten(HIGHEST_KEY)))?.safe
+    return (await this.entryAt(Number.MAX_SAFE_INTEGER))?.safe
   }
 
   async firstReaching(l2Number: number): Promise<BlockId | undefined> {
@@ -99,19 +98,25 @@ export class SafeHeadDb implements SafeHeadHistory {
   /** The first entry at or above this L2 block: its L1 block made the L2 block safe. */
   async madeSafeBy(l2Number: number): Promise<SafeHeadEntry> {
     await this.opened()
-    let found: SafeHeadEntry | undefined
-    for await (const entry of this.backwards()) {
-      if (entry.safe.number < l2Number) {
-        if (found !== undefined) return found
-        break
-      }
-      found = entry
+    const last = await this.entryAt(Number.MAX_SAFE_INTEGER)
+    if (last === undefined || last.safe.number < l2Number) {
+      throw new SafeHeadDbError('safe-db-not-found', 'l1 at safe head not found')
     }
+    const first = (await this.written({ lte: HIGHEST_KEY })) ?? this.pending[0] ?? last
     // The first recorded head may have become safe before the history began, unless it is exactly this block.
-    if (found?.safe.number === l2Number) return found
-    throw found === undefined
-      ? new SafeHeadDbError('safe-db-not-found', 'l1 at safe head not found')
-      : new SafeHeadDbError('safe-db-unavailable', 'l1 at safe head history unavailable')
+    if (first.safe.number === l2Number) return first
+    if (first.safe.number > l2Number) {
+      throw new SafeHeadDbError('safe-db-unavailable', 'l1 at safe head history unavailable')
+    }
+    // Safe heads ascend with the L1 blocks, so a search in halves finds the first.
+    let found = last
+    for (let low = first.l1.number; found.l1.number - low > 1; ) {
+      const middle = Math.floor((low + found.l1.number) / 2)
+      const entry = await this.entryAt(middle)
+      if (entry !== undefined && entry.safe.number >= l2Number) found = entry
+      else low = middle
+    }
+    return found
   }
 
   /**
@@ -125,7 +130,7 @@ export class SafeHeadDb implements SafeHeadHistory {
     for await (const [key, value] of level.iterator({ gte: keyOf(safe.l1Origin.number), lte: HIGHEST_KEY })) {
       const entry = entryOf(key, value)
       if (entry.safe.number < safe.number) continue
-      const below = await this.lastWritten(key, { inclusive: false })
+      const below = await this.written({ lt: key, reverse: true })
       await this.deleteFrom(key, below === undefined ? undefined : { l1: entry.l1, safe: idOf(safe) })
       return
     }
@@ -167,22 +172,17 @@ export class SafeHeadDb implements SafeHeadHistory {
     }
   }
 
-  private async lastWritten(key: Uint8Array, { inclusive = true } = {}): Promise<SafeHeadEntry | undefined> {
-    const range = inclusive ? { lte: key } : { lt: key }
-    for await (const [found, value] of this.level.iterator({ gte: keyOf(0), ...range, reverse: true, limit: 1 })) {
-      return entryOf(found, value)
-    }
-    return undefined
+  private async entryAt(l1Number: number): Promise<SafeHeadEntry | undefined> {
+    const pending = this.pending.findLast(({ l1 }) => l1.number <= l1Number)
+    return pending ?? (await this.written({ lte: keyOf(l1Number), reverse: true }))
   }
 
-  private async *backwards(): AsyncGenerator<SafeHeadEntry> {
-    const { pending } = this
-    yield* pending.toReversed()
-    const first = pending[0]
-    for await (const [key, value] of this.level.iterator({ gte: keyOf(0), lte: HIGHEST_KEY, reverse: true })) {
-      const entry = entryOf(key, value)
-      if (first === undefined || entry.l1.number < first.l1.number) yield entry
+  /** The first written entry of the range. */
+  private async written(range: { lt?: Uint8Array; lte?: Uint8Array; reverse?: true }) {
+    for await (const [key, value] of this.level.iterator({ gte: keyOf(0), ...range, limit: 1 })) {
+      return entryOf(key, value)
     }
+    return undefined
   }
 
   /** Opens the database again after a failed write. */
