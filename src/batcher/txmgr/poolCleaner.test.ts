@@ -139,6 +139,20 @@ describe('PoolCleaner', () => {
     await cleaning
   })
 
+  it('replaces at most 64 at once, whatever nonce the L1 names', async () => {
+    const { cleaner, l1, stop, sent, pass } = setUp()
+    l1.pending = 1_000_000_000
+    const cleaning = cleaner.clean(new Map(), 'calldata', stop.signal)
+    await pass(1_000)
+    expect(sent.map(({ tx }) => tx.nonce)).toEqual(Array.from({ length: 64 }, (_, index) => 4 + index))
+    l1.latest = 5
+    await pass(1_000)
+    expect(sent.map(({ tx }) => tx.nonce).slice(64)).toEqual([68])
+    l1.pending = 5
+    await pass(1_000)
+    await cleaning
+  })
+
   it('does nothing if the pool holds nothing', async () => {
     const { cleaner, stop, sent } = setUp()
     await cleaner.clean(new Map([known(3, { tip: 1n, feeCap: 1n })]), 'calldata', stop.signal)

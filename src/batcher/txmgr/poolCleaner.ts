@@ -33,6 +33,8 @@ export interface CancelStatus {
 }
 
 /** A blob must not be empty. This byte is the derivation version of a batch without frames. */
+/** Nonces that are cancelled at once. A wrong answer of L1 may name any number of them. */
+const MAX_NONCES = 64
 const EMPTY_BLOB_DATA = Uint8Array.of(0)
 
 /**
@@ -101,7 +103,8 @@ export class PoolCleaner {
       const pending = await l1.nonceAt(signer.address, 'pending', signal)
       const end = Math.max(pending, ...[...known.keys()].map((nonce) => nonce + 1))
       this.problems.delete('reading')
-      return Array.from({ length: Math.max(0, end - start) }, (_, index) => start + index)
+      const length = Math.min(Math.max(0, end - start), MAX_NONCES)
+      return Array.from({ length }, (_, index) => start + index)
     }
     return this.retrying(read, 'reading', "Failed to read the account's pending nonce from the L1", signal)
   }
