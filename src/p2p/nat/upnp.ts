@@ -10,8 +10,8 @@ import { type Mapping, type MappingRequest, type NatRouter, NatRouterError } fro
 const SERVICES = ['WANIPConnection:2', 'WANIPConnection:1', 'WANPPPConnection:1'].map(
   (name) => `urn:schemas-upnp-org:service:${name}`,
 )
-/** Routers are small devices, so a larger description is not valid. */
-const MAX_ANSWER_BYTES = 256 * 1024
+/** Routers are small devices, so a larger description is not valid. The expressions below take quadratic time. */
+const MAX_ANSWER_BYTES = 32 * 1024
 const DESCRIPTION = 'devium'
 /** Error codes of WANIPConnection's AddPortMapping. */
 const ERROR_CONFLICT = 718
