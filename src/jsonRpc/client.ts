@@ -1,5 +1,5 @@
 import type { Agent, request } from 'undici'
-import { type Clock, systemClock, unixSeconds } from '../lib/clock.ts'
+import { type Clock, systemClock, timeoutSignal, unixSeconds } from '../lib/clock.ts'
 import { DeviumError } from '../lib/errors.ts'
 import { isBusyStatus } from '../lib/httpStatus.ts'
 import { createJwt } from '../lib/jwt.ts'
@@ -93,7 +93,7 @@ export function createRpcClient(options: RpcClientOptions): RpcClient {
 
   const post = async (body: string, what: string, requestOptions: RequestOptions = {}): Promise<HttpAnswer> => {
     const limitMs = requestOptions.timeoutMs ?? timeoutMs
-    const timeout = AbortSignal.timeout(limitMs)
+    const timeout = timeoutSignal(limitMs)
     const signal = requestOptions.signal ? AbortSignal.any([requestOptions.signal, timeout]) : timeout
     try {
       http ??= openHttp()

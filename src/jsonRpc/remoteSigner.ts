@@ -1,4 +1,5 @@
 import { readFile } from 'node:fs/promises'
+import { timeoutSignal } from '../lib/clock.ts'
 import { DeviumError, describeError, UsageError } from '../lib/errors.ts'
 import type { Hex } from '../lib/hex.ts'
 import type { Logger } from '../lib/logger.ts'
@@ -47,7 +48,7 @@ export async function connectRemoteSigner(
   let rpc = await createClient(options, maxResponseBytes)
 
   const request = async (method: string, params: readonly unknown[], limitMs: number): Promise<unknown> => {
-    const signal = AbortSignal.timeout(limitMs)
+    const signal = timeoutSignal(limitMs)
     const call = { signal, timeoutMs: limitMs }
     try {
       try {

@@ -1,4 +1,5 @@
 import { Agent, WebSocket } from 'undici'
+import { timeoutSignal } from '../lib/clock.ts'
 import { untilAborted } from '../lib/untilAborted.ts'
 import {
   bodyOf,
@@ -129,7 +130,7 @@ export function createWebSocketRpcClient(options: WebSocketClientOptions): WebSo
   ): Promise<(JsonValue | JsonRpcError)[]> => {
     signal?.throwIfAborted()
     const opened = openCalls(calls, () => nextId++, observer)
-    const timeout = AbortSignal.timeout(limitMs)
+    const timeout = timeoutSignal(limitMs)
     const over = signal === undefined ? timeout : AbortSignal.any([signal, timeout])
     let connection: Connection | undefined
     const results: (JsonValue | JsonRpcError | undefined)[] = []

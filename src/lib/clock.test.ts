@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { ManualClock, sleep, systemClock } from './clock.ts'
+import { ManualClock, sleep, systemClock, timeoutSignal } from './clock.ts'
 import { exponentialBackoff, retry } from './retry.ts'
 
 describe('ManualClock', () => {
@@ -14,6 +14,12 @@ describe('ManualClock', () => {
     expect(ran).toEqual(['a@1010', 'b@1020'])
     expect(clock.now()).toBe(1030)
   })
+})
+
+it('the longest limit of a request does not end at once', async () => {
+  const signal = timeoutSignal(2_160_000_000)
+  await sleep(systemClock, 20)
+  expect(signal.aborted).toBe(false)
 })
 
 describe('sleep', () => {

@@ -12,7 +12,7 @@ export interface Clock {
 }
 
 /** The maximum delay of Node's timers (24 days). Node runs a timer with a longer delay after 1 ms. */
-const MAX_DELAY_MS = 2 ** 31 - 1
+export const MAX_DELAY_MS = 2 ** 31 - 1
 
 export const systemClock: Clock = {
   now: () => Date.now(),
@@ -20,6 +20,11 @@ export const systemClock: Clock = {
     const handle = setTimeout(callback, Math.min(delayMs, MAX_DELAY_MS))
     return () => clearTimeout(handle)
   },
+}
+
+/** Aborts after the time, at most 24 days. For requests, whose limits are of the real time. */
+export function timeoutSignal(timeoutMs: number): AbortSignal {
+  return AbortSignal.timeout(Math.min(timeoutMs, MAX_DELAY_MS))
 }
 
 /** Whole seconds since the Unix epoch, the resolution of block timestamps. */

@@ -4,6 +4,9 @@ import { UsageError } from './errors.ts'
 
 it('durations are parsed and formatted as in Go', () => {
   expect(parseDurationMs('1h2m3.5s4ms')).toBe(3_723_504)
+  expect(['2.01s', '16.1s', '1.5ms', '100us', '1200h'].map(parseDurationMs)).toEqual([
+    2_010, 16_100, 2, 1, 4_320_000_000,
+  ])
   expect(formatDuration(384_000)).toBe('384s')
   expect(formatDuration(600_000)).toBe('10m')
   expect(() => parseDurationMs('-1s')).toThrow(UsageError)

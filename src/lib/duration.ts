@@ -6,14 +6,15 @@ const UNIT_MS: Record<string, number> = { ns: 1e-6, us: 1e-3, µs: 1e-3, ms: 1, 
 
 const DURATION = /^(\d+(\.\d+)?(ns|us|µs|ms|s|m|h))+$/
 
-/** Returns milliseconds. Throws UsageError. */
+/** Returns whole milliseconds, rounded up. Throws UsageError. */
 export function parseDurationMs(text: string): number {
   if (text === '0') return 0
   if (!DURATION.test(text)) throw new UsageError('expected a duration such as 500ms, 12s or 1h30m')
   let total = 0
   for (const [, amount, unit] of text.matchAll(/(\d+(?:\.\d+)?)(ns|us|µs|ms|s|m|h)/g))
     total += Number(amount) * (UNIT_MS[unit ?? ''] ?? 0)
-  return total
+  // 2.01 s is 2009.9999999999998 ms.
+  return Math.ceil(Number(total.toFixed(6)))
 }
 
 /** Milliseconds of a client's duration; undefined unless it is valid and above 0. */

@@ -1,3 +1,4 @@
+import { MAX_DELAY_MS } from '../../lib/clock.ts'
 import { describeError, UsageError } from '../../lib/errors.ts'
 import {
   type BlockScoring,
@@ -225,9 +226,9 @@ export function p2pOptionsFromFlags(values: FlagValues<typeof p2pFlags>): P2pOpt
   }
 }
 
-/** libp2p's timers take whole milliseconds, at most 24 days. */
+/** libp2p's timers take at most 24 days. */
 function timerMs(durationMs: number): number {
-  return Math.min(Math.ceil(durationMs), 2 ** 31 - 1)
+  return Math.min(durationMs, MAX_DELAY_MS)
 }
 
 function readKey(name: string, text: string): Uint8Array {

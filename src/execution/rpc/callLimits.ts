@@ -7,6 +7,7 @@ import {
   RPC_LIMIT_EXCEEDED,
   RPC_SERVER_ERROR,
 } from '../../jsonRpc/types.ts'
+import { systemClock } from '../../lib/clock.ts'
 import { durationMsIn } from '../../lib/duration.ts'
 import { isObject } from '../../lib/jsonReader.ts'
 import { createSemaphore } from '../../lib/semaphore.ts'
@@ -59,11 +60,11 @@ function timed(handler: RpcHandler, limitOf: (params: readonly JsonValue[]) => n
     const timeoutMs = limitOf(params)
     if (timeoutMs === 0) return handler(params, context)
     const time = new AbortController()
-    const timer = setTimeout(() => time.abort(timedOutAfter(timeoutMs)), timeoutMs)
+    const cancel = systemClock.setTimeout(() => time.abort(timedOutAfter(timeoutMs)), timeoutMs)
     try {
       return await handler(params, withSignal(context, AbortSignal.any([context.signal, time.signal])))
     } finally {
-      clearTimeout(timer)
+      cancel()
     }
   }
 }

@@ -1,5 +1,6 @@
 import { Agent, request } from 'undici'
 import { redact, targetOf } from '../../jsonRpc/credentials.ts'
+import { timeoutSignal } from '../../lib/clock.ts'
 import { describeError } from '../../lib/errors.ts'
 import { BeaconError } from './errors.ts'
 
@@ -51,7 +52,7 @@ export function createBeaconHttp(options: BeaconHttpOptions): BeaconHttp {
     name,
     async get(path, outer) {
       outer?.throwIfAborted()
-      const timeout = AbortSignal.timeout(timeoutMs)
+      const timeout = timeoutSignal(timeoutMs)
       const signal = outer === undefined ? timeout : AbortSignal.any([outer, timeout])
       try {
         const { statusCode, body } = await request(addressOf(path), { dispatcher: agent, headers, signal })
