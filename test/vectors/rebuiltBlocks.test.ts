@@ -3,12 +3,15 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import type { BuildRequest, TxCursor, TxSource } from '../../src/execution/chain/building.ts'
+import type { ExecutionWitness } from '../../src/execution/chain/executionWitness.ts'
 import type { Chain } from '../../src/execution/chain/opChain.ts'
+import { executeStateless } from '../../src/execution/chain/statelessBlock.ts'
 import { initChain, openChain } from '../../src/execution/index.ts'
 import type { SignedTransaction } from '../../src/execution/primitives/block.ts'
 import { loadRecordedRpc } from '../../src/execution/testUtils/recordedRpc.ts'
 import { ManualClock } from '../../src/lib/clock.ts'
-import type { Hex } from '../../src/lib/hex.ts'
+import { keccak256Hex } from '../../src/lib/hash.ts'
+import { type Hex, toHex } from '../../src/lib/hex.ts'
 import { silentLogger } from '../../src/lib/logger.ts'
 import { decodeSignedTransaction, isDepositTx, isForkActive } from '../../src/rollup/protocol/index.ts'
 import type { PayloadAttributes, PayloadEnvelope } from '../../src/rollup/protocol/types.ts'
@@ -108,6 +111,24 @@ describe.each(NAMES)('%s', (name) => {
       const job = await chain.startBuild({ ...derived(envelope), attributes, txSource })
       // Asked for at once: what the pool had when building began is in the block all the same.
       expect((await job.seal()).envelope).toEqual(envelope)
+    }
+  })
+
+  it('every block has the recorded hash if it is executed on its witness alone', async () => {
+    for (const envelope of l2.slice(1)) {
+      const { parentHash, blockHash } = envelope.payload
+      const [parent, block] = [await chain.headerByHash(parentHash), await chain.blockByHash(blockHash)]
+      if (parent === undefined || block === undefined) throw new Error(`block ${blockHash} is missing`)
+      const attributes = attributesOf(envelope)
+      const witness = await chain.witnessOfAttributes(attributes, parentHash)
+      const sorted = ({ state, codes, keys, headers }: ExecutionWitness) =>
+        [state, codes, keys, headers].map((part) => part.map(toHex).sort())
+      expect(sorted(await chain.witnessOfBlock(block))).toEqual(sorted(witness))
+      const preimages = new Map(
+        [...witness.state, ...witness.codes, ...witness.headers].map((bytes) => [keccak256Hex(bytes), bytes]),
+      )
+      const stateless = { config: chain.config, parent, attributes, expectedHash: blockHash, preimages }
+      expect((await executeStateless(stateless)).block.header.hash).toBe(blockHash)
     }
   })
 

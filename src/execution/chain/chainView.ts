@@ -1,7 +1,7 @@
 import { fromHex, type Hex } from '../../lib/hex.ts'
 import { isForkActive } from '../../rollup/protocol/config/forks.ts'
 import { EMPTY_TRIE_ROOT } from '../../rollup/protocol/constants.ts'
-import type { Fork } from '../../rollup/protocol/types.ts'
+import type { Fork, PayloadAttributes } from '../../rollup/protocol/types.ts'
 import { childBaseFee } from '../block/headerRules.ts'
 import type { ChainConfig } from '../config/chainConfig.ts'
 import { ChainError } from '../errors.ts'
@@ -17,6 +17,7 @@ import { ROOT_KEY } from '../state/stateKeys.ts'
 import { WorldState } from '../state/worldState.ts'
 import type { TransactionTracer } from '../tracing/types.ts'
 import type { BlockReader } from './blockReader.ts'
+import { type ExecutionWitness, type WitnessModules, witnessOfAttributes, witnessOfBlock } from './executionWitness.ts'
 import { estimateGas } from './simulation/estimateGas.ts'
 import { simulateBlocks } from './simulation/simulateBlocks.ts'
 import { type SimulationModules, type SimulationPlace, simulateCall } from './simulation/simulation.ts'
@@ -189,6 +190,26 @@ export class ChainView implements ChainLabels {
     return traceBlock(this.simulation, block, parent, range, tracers, client)
   }
 
+  /** Executes the block again. Throws ChainError for an unknown parent or a pruned state. */
+  async witnessOfBlock(block: Block, client: AbortSignal = NO_CLIENT): Promise<ExecutionWitness> {
+    const parent = this.requireHeader(block.header.parentHash)
+    return witnessOfBlock(this.witnessModules(parent, client), block, parent)
+  }
+
+  /** Executes attributes on a block. Throws ChainError, also `invalid-attributes` and `build-failed`. */
+  async witnessOfAttributes(
+    attributes: PayloadAttributes,
+    parentHash: Hex,
+    client: AbortSignal = NO_CLIENT,
+  ): Promise<ExecutionWitness> {
+    const parent = this.requireHeader(parentHash)
+    return witnessOfAttributes(this.witnessModules(parent, client), attributes, parent)
+  }
+
+  storedCode(hash: Uint8Array): Uint8Array | undefined {
+    return this.reads.code(hash)
+  }
+
   /** Base fee of a child of `parent` with this timestamp. */
   nextBaseFee(parent: BlockHeader, timestamp: number): bigint {
     return childBaseFee(this.config, parent, timestamp)
@@ -210,9 +231,17 @@ export class ChainView implements ChainLabels {
 
   /** Throws ChainError `state-gone` if the state was pruned. */
   protected worldAt(header: BlockHeader): WorldState {
+    return new WorldState(this.states.at(this.requireView(header)), header.stateRoot)
+  }
+
+  private requireView(header: BlockHeader): StateView {
     const view = this.viewOf(header)
-    if (view !== undefined) return new WorldState(this.states.at(view), header.stateRoot)
-    throw new ChainError('state-gone', `the state of block ${header.number} was pruned`)
+    if (view === undefined) throw new ChainError('state-gone', `the state of block ${header.number} was pruned`)
+    return view
+  }
+
+  private witnessModules(parent: BlockHeader, client: AbortSignal): WitnessModules {
+    return { evm: this.evm, store: this.reads, view: this.requireView(parent), client }
   }
 
   private placeOf({ blockHash, ...changes }: CallPlace): SimulationPlace {

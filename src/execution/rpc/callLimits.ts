@@ -15,9 +15,9 @@ import type { MethodTable } from './context.ts'
 import type { RpcOptions } from './options.ts'
 
 /** Methods that execute code. They end after `--rpc.evmtimeout`. */
-const EXECUTES = /^(eth_call|eth_estimateGas|eth_createAccessList|eth_simulateV1|debug_trace\w*)$/
+const EXECUTES = /^(eth_call|eth_estimateGas|eth_createAccessList|eth_simulateV1|debug_(trace|exec)\w*)$/
 /** Methods that are always slow and may collect much data until they end. */
-const LONG = /^(eth_simulateV1|debug_trace\w*)$/
+const LONG = /^(eth_simulateV1|debug_(trace|exec)\w*)$/
 /** Most calls that execute code at once. Each may hold megabytes, and they share the process's time. */
 const MAX_EXECUTING = 4
 /** Most waiting calls. Further calls are refused. */

@@ -192,6 +192,11 @@ export class StateDatabase {
     return code
   }
 
+  /** The addresses and slots that were hashed last. */
+  hashed(): Hex[] {
+    return [...this.hashedKeys.keys()]
+  }
+
   hashKey(key: Hex): Uint8Array {
     let hash = this.hashedKeys.get(key)
     if (hash === undefined) {

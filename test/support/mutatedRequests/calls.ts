@@ -96,6 +96,19 @@ export const BATCH_SUBMITTER_CALLS: readonly SampleCall[] = [
   { method: 'txmgr_setRebroadcastInterval', params: [12_000_000_000] },
 ]
 
+function attributesOf({
+  timestamp = null,
+  mixHash = null,
+  miner = null,
+  gasLimit = null,
+}: ChainFacts['block']): JsonValue {
+  return {
+    ...{ timestamp, prevRandao: mixHash, suggestedFeeRecipient: miner, gasLimit, withdrawals: [] },
+    ...{ parentBeaconBlockRoot: mixHash, eip1559Params: '0x0000000000000000', minBaseFee: '0x0' },
+    ...{ transactions: [], noTxPool: true },
+  }
+}
+
 export function executionCalls({ block, signedTransaction, account }: ChainFacts): SampleCall[] {
   const hash = String(block.hash)
   const transaction = Array.isArray(block.transactions) ? (block.transactions[0] ?? hash) : hash
@@ -110,6 +123,10 @@ export function executionCalls({ block, signedTransaction, account }: ChainFacts
     debug_getRawHeader: [hash],
     debug_getRawReceipts: ['0x1'],
     debug_getRawTransaction: [transaction],
+    debug_dbGet: [`0x63${hash.slice(2)}`],
+    debug_executePayload: [block.parentHash ?? hash, attributesOf(block)],
+    debug_executionWitness: ['latest'],
+    debug_executionWitnessByBlockHash: [hash],
     debug_traceBlock: ['0xf90200', { tracer: 'callTracer' }],
     debug_traceBlockByHash: [hash, { tracer: 'callTracer' }],
     debug_traceBlockByNumber: ['latest', { enableMemory: true }],

@@ -12,6 +12,7 @@ import { createProofMethods } from './proofMethods.ts'
 import { createRawMethods } from './rawMethods.ts'
 import { createSimulateMethods } from './simulateMethods.ts'
 import { createTraceMethods } from './traceMethods.ts'
+import { createWitnessMethods } from './witnessMethods.ts'
 
 export type ReadOptions = Pick<
   RpcOptions,
@@ -30,5 +31,6 @@ export function createReadMethods(chain: ReadableChain, options: ReadOptions): M
     ...createRawMethods(chain),
     ...createSimulateMethods(chain, options),
     ...createTraceMethods(chain, options),
+    ...createWitnessMethods(chain),
   }
 }
