@@ -2,7 +2,6 @@ import type { Registry } from 'prom-client'
 import { sizeOf } from '../jsonRpc/bodyChunks.ts'
 import type { CallContents } from '../jsonRpc/server.ts'
 import { createMetricMakers } from '../lib/metricMakers.ts'
-import { jsonSize } from './jsonSize.ts'
 
 export interface RpcMetrics {
   observe(method: string, durationMs: number, errorCode: number | undefined, contents: CallContents): void
@@ -58,7 +57,7 @@ export function createRpcMetrics(registry: Registry, prefix: string): RpcMetrics
       const error = errorCode === undefined ? '<nil>' : `rpc_${errorCode}`
       counts.requests++
       counts.responses.set(error, (counts.responses.get(error) ?? 0) + 1)
-      if (params !== undefined) counts.paramsBytes += jsonSize(params)
+      if (params !== undefined) counts.paramsBytes += Buffer.byteLength(JSON.stringify(params))
       if (result !== undefined) counts.resultBytes = (counts.resultBytes ?? 0) + sizeOf(result)
       durations.observe({ rpc: 'main', method }, durationMs / 1000)
     },
