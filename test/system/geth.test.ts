@@ -1,4 +1,5 @@
 import { type ChildProcess, spawn } from 'node:child_process'
+import { randomBytes } from 'node:crypto'
 import { existsSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import { createServer } from 'node:net'
 import { tmpdir } from 'node:os'
@@ -9,10 +10,11 @@ import { privateKeyToAccount } from 'viem/accounts'
 import { afterAll, afterEach, describe, expect, it } from 'vitest'
 import { BlockDriver } from '../../src/execution/testUtils/blockDriver.ts'
 import { loadRecordedRpc } from '../../src/execution/testUtils/recordedRpc.ts'
+import { DEV_ADDRESSES, signTransaction } from '../../src/execution/testUtils/signTransaction.ts'
 import type { RpcClient } from '../../src/jsonRpc/client.ts'
 import { createPatientClient } from '../../src/jsonRpc/testUtils/patientClient.ts'
 import { createWebSocketRpcClient } from '../../src/jsonRpc/webSocketClient.ts'
-import { toHex } from '../../src/lib/hex.ts'
+import { fromHex, toHex } from '../../src/lib/hex.ts'
 import { loadJwtSecret } from '../../src/lib/jwt.ts'
 import { postJson } from '../../src/lib/testUtils/httpRequest.ts'
 
@@ -25,6 +27,7 @@ writeFileSync(genesisPath, JSON.stringify(recording.genesis))
 const genesisHash = String(recording.blocks[0]?.hash)
 /** The origin that may read the response in a browser. */
 const CORS = 'access-control-allow-origin'
+const PORTS = ['--http', '--http.port=0', '--authrpc.port=0']
 const DEV_KEY = '0xac0974bec39a17e36ba4a6b4d238ff944bacb478cbed5efcae784d7bf4f2ff80'
 
 let datadirs = 0
@@ -36,8 +39,15 @@ interface Ended {
   stderr: string
 }
 
-function launch(args: readonly string[]): { child: ChildProcess; ended: Promise<Ended>; output: () => string } {
-  const child = spawn(process.execPath, ['--disable-warning=ExperimentalWarning', script, ...args])
+interface Launched {
+  child: ChildProcess
+  ended: Promise<Ended>
+  output: () => string
+}
+
+function launch(args: readonly string[], launcher: readonly string[] = []): Launched {
+  const command = [...launcher, process.execPath, '--disable-warning=ExperimentalWarning', script, ...args]
+  const child = spawn(command[0] ?? '', command.slice(1))
   running.add(child)
   const texts = { stdout: '', stderr: '' }
   child.stdout.on('data', (chunk) => {
@@ -76,7 +86,10 @@ interface Running {
 
 /** Resolves when the program has logged its addresses. */
 async function start(datadir: string, ...flags: string[]): Promise<Running> {
-  const started = launch(['--datadir', datadir, '--http', '--http.port=0', '--authrpc.port=0', ...flags])
+  return whenStarted(datadir, launch(['--datadir', datadir, ...PORTS, ...flags]))
+}
+
+async function whenStarted(datadir: string, started: Launched): Promise<Running> {
   const line = await new Promise<string>((resolve, reject) => {
     const findStartLine = () => {
       const found = started.output().match(/devium-geth started.*/)
@@ -180,6 +193,31 @@ describe('commands on files', () => {
   it('execute names a file that it cannot read', async () => {
     expectRefusal(await run('execute', join(root, 'missing.json')), /missing\.json: .*ENOENT/)
   })
+})
+
+it('ends when its database cannot be written, and keeps the acknowledged blocks', async () => {
+  const datadir = await newDatadir()
+  // A file of the database reaches the limit, as on a full disk.
+  const limit = ['sh', '-c', 'ulimit -f 2400; exec "$@"', 'sh']
+  const full = await whenStarted(datadir, launch(['--datadir', datadir, ...PORTS], limit))
+  let acknowledged: unknown
+  const build = async () => {
+    for (let nonce = 0; ; nonce++) {
+      const data = randomBytes(100_000)
+      const { raw } = signTransaction(fromHex(DEV_KEY), { nonce, to: DEV_ADDRESSES[1], data, gasLimit: 5_000_000n })
+      acknowledged = (await full.driver.build({ transactions: [raw], noTxPool: true })).blockHash
+    }
+  }
+  await expect(build()).rejects.toThrow()
+  const { code, stderr } = await full.ended
+  expect(stderr).toContain('cannot be written')
+  expect(code).toBe(1)
+  expect(acknowledged).toBeDefined()
+
+  const again = await start(datadir)
+  expect(await again.engine.request('eth_getBlockByNumber', ['latest', false])).toMatchObject({ hash: acknowledged })
+  await again.driver.build()
+  expect((await stop(again)).code).toBe(0)
 })
 
 describe('refuses to start', () => {
