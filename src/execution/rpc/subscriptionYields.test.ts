@@ -30,6 +30,16 @@ function createSubscriptions() {
   return { subscriptions, moveHead, add: (transaction: SignedTransaction) => onAdded(transaction) }
 }
 
+it('log subscriptions have a limited number of addresses and topics in all', () => {
+  const { subscriptions } = createSubscriptions()
+  const address = Array(1000).fill(`0x${'ab'.repeat(20)}`)
+  const large = logFilter.parse({ address, topics: Array(4).fill(Array(1000).fill(`0x${'01'.repeat(32)}`)) })
+  const [stop] = Array.from({ length: 20 }, () => subscriptions.onLogs(large, () => {}))
+  expect(() => subscriptions.onLogs(large, () => {})).toThrow(expect.objectContaining({ rpcCode: -32005 }))
+  stop?.()
+  subscriptions.onLogs(large, () => {})
+})
+
 /** Simulates the time of sending to a client. */
 function work(): void {
   const end = performance.now() + 1

@@ -9,7 +9,7 @@ import type { RpcPool } from './context.ts'
 import { serverError } from './errors.ts'
 import { formatHeader } from './format/formatBlock.ts'
 import { formatTransaction } from './format/formatTransaction.ts'
-import { createBloomTest, type LogFilter } from './logs/logFilter.ts'
+import { createBloomTest, type LogFilter, limitCriteria } from './logs/logFilter.ts'
 import { logsFor, readOnce } from './logs/logSearch.ts'
 
 /** Most log subscriptions on all connections. Each new block is searched once for each of them. */
@@ -56,6 +56,7 @@ export class Subscriptions {
   }
 
   onLogs(filter: LogFilter, notify: Notify): () => void {
+    limitCriteria([filter, ...[...this.logs].map((other) => other.filter)])
     return this.add(this.logs, { filter, mayMatch: createBloomTest(filter), notify }, MAX_LOG_LISTENERS)
   }
 

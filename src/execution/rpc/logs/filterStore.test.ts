@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import { ManualClock } from '../../../lib/clock.ts'
-import { fromHex, toHex } from '../../../lib/hex.ts'
+import { fromHex, type Hex, toHex } from '../../../lib/hex.ts'
 import { silentLogger } from '../../../lib/logger.ts'
 import type { HeadChange } from '../../chain/types.ts'
 import { BlockDriver } from '../../testUtils/blockDriver.ts'
@@ -38,6 +38,23 @@ describe('filters', () => {
     }
   })
 
+  it('have a limited number of addresses and topics in all', () => {
+    const store = new FilterStore({
+      chain: { onHead: () => () => {} } as unknown as RpcModules['chain'],
+      pool: { onAdded: () => () => {} } as unknown as RpcModules['pool'],
+      clock: new ManualClock(),
+      logger: silentLogger,
+    })
+    const blocks = { kind: 'range', from: undefined, to: undefined } as const
+    const topics = Array.from({ length: 4 }, () => Array<Hex>(1000).fill(`0x${'01'.repeat(32)}`))
+    const large: LogFilter = { blocks, addresses: Array(1000).fill(`0x${'ab'.repeat(20)}`), topics }
+    const [first] = Array.from({ length: 20 }, () => store.installLogs(large))
+    expect(() => store.installLogs(large)).toThrow(expect.objectContaining({ rpcCode: -32005 }))
+    store.installLogs({ blocks, addresses: [], topics: [] })
+    store.uninstall(first ?? '0x')
+    store.installLogs(large)
+  })
+
   it('read no receipts of blocks whose bloom filter excludes a match', async () => {
     const { header } = recordedBlock(loadRecordedRpc('holocene-span-brotli-calldata'), 8)
     const read: string[] = []
@@ -60,13 +77,13 @@ describe('filters', () => {
       logger: silentLogger,
     })
     const blocks = { kind: 'range', from: undefined, to: undefined } as const
-    const elsewhere = store.installLogs({ blocks, addresses: [`0x${'ab'.repeat(20)}`], topics: [] }, {})
+    const elsewhere = store.installLogs({ blocks, addresses: [`0x${'ab'.repeat(20)}`], topics: [] })
     const empty = { ...header, logsBloom: `0x${'00'.repeat(256)}` } as const
     onHead({ head: empty, removed: [], added: [empty] })
     expect(await store.changes(elsewhere)).toEqual([])
     expect(read).toEqual([])
     const full = { ...header, logsBloom: `0x${'ff'.repeat(256)}` } as const
-    store.installLogs({ blocks, addresses: [], topics: [] }, {})
+    store.installLogs({ blocks, addresses: [], topics: [] })
     onHead({ head: empty, removed: [], added: [empty, full] })
     await store.changes(elsewhere)
     expect(read).toEqual([header.hash])

@@ -1,5 +1,4 @@
 import { randomBytes } from 'node:crypto'
-import type { JsonValue } from '../../../jsonRpc/types.ts'
 import { describeError } from '../../../lib/errors.ts'
 import { type Hex, toHex } from '../../../lib/hex.ts'
 import { yieldToLoop } from '../../../lib/yieldToLoop.ts'
@@ -8,7 +7,7 @@ import type { SignedTransaction } from '../../primitives/block.ts'
 import type { RpcModules } from '../context.ts'
 import { serverError } from '../errors.ts'
 import type { JsonRecord } from '../format/quantities.ts'
-import { createBloomTest, type LogFilter } from './logFilter.ts'
+import { createBloomTest, type LogFilter, limitCriteria } from './logFilter.ts'
 import { logDataCharacters, logsFor, readOnce } from './logSearch.ts'
 
 /** geth drops a filter that was not polled for this long. */
@@ -22,7 +21,7 @@ const MAX_WAITING_IN_ALL = 200_000
 const MAX_CHARACTERS_IN_ALL = 64_000_000
 
 type Kind =
-  | { kind: 'logs'; filter: LogFilter; given: JsonValue; mayMatch: (bloom: Hex) => boolean }
+  | { kind: 'logs'; filter: LogFilter; mayMatch: (bloom: Hex) => boolean }
   | { kind: 'blocks' }
   | { kind: 'transactions' }
 
@@ -47,8 +46,11 @@ export class FilterStore {
     this.modules = modules
   }
 
-  installLogs(filter: LogFilter, given: JsonValue): Hex {
-    return this.install({ kind: 'logs', filter, given, mayMatch: createBloomTest(filter) })
+  installLogs(filter: LogFilter): Hex {
+    this.dropIdle()
+    const others = [...this.filters.values()].map(({ what }) => what).filter((what) => what.kind === 'logs')
+    limitCriteria([filter, ...others.map((other) => other.filter)])
+    return this.install({ kind: 'logs', filter, mayMatch: createBloomTest(filter) })
   }
 
   install(what: Kind): Hex {
@@ -85,10 +87,11 @@ export class FilterStore {
     return changes
   }
 
-  criteriaOf(id: Hex): JsonValue {
+  /** Throws for an unknown filter, and for a filter of another kind. */
+  filterOf(id: Hex): LogFilter {
     const { what } = this.touch(id)
     if (what.kind !== 'logs') throw serverError('filter not found')
-    return what.given
+    return what.filter
   }
 
   close(): void {

@@ -3,13 +3,28 @@ import { describe, expect, it } from 'vitest'
 import type { Hex } from '../../../lib/hex.ts'
 import { propertyRuns } from '../../../lib/testUtils/propertyRuns.ts'
 import { loadRecordedRpc, receiptFromJson, recordedBlock } from '../../testUtils/recordedRpc.ts'
-import { createBloomTest, logFilter, matchesLog } from './logFilter.ts'
+import { createBloomTest, logFilter, logFilterToJson, matchesLog } from './logFilter.ts'
 
 const A: Hex = `0x${'aa'.repeat(20)}`
 const B: Hex = `0x${'bb'.repeat(20)}`
 const T: Hex = `0x${'01'.repeat(32)}`
 const U: Hex = `0x${'02'.repeat(32)}`
 const log = { address: A, topics: [T, U] }
+
+it.each([
+  {},
+  { fromBlock: '0x5', toBlock: 'safe', address: [A, B], topics: [null, [T, U], T] },
+  { blockHash: T, address: A },
+])('logFilterToJson writes what logFilter has read: %j', (given) => {
+  const filter = logFilter.parse(given)
+  const json = logFilterToJson(filter)
+  expect(logFilter.parse(JSON.parse(JSON.stringify(json)))).toEqual(filter)
+})
+
+it('a filter keeps nothing of its JSON but the criteria', () => {
+  const json = logFilterToJson(logFilter.parse({ address: A, x: [{}, {}] }))
+  expect(json).toEqual({ fromBlock: null, toBlock: null, address: [A], topics: [] })
+})
 
 describe('matchesLog', () => {
   it.each([

@@ -1,5 +1,5 @@
-import { invalidParams } from '../../../jsonRpc/types.ts'
-import { type Hex, normalizeHex } from '../../../lib/hex.ts'
+import { invalidParams, JsonRpcError, type JsonValue, RPC_LIMIT_EXCEEDED } from '../../../jsonRpc/types.ts'
+import { type Hex, normalizeHex, toQuantity } from '../../../lib/hex.ts'
 import { asObject } from '../../../lib/jsonReader.ts'
 import type { Log } from '../../primitives/block.ts'
 import { bloomBits } from '../../tx/receiptCodec.ts'
@@ -9,6 +9,11 @@ import { type BlockSelector, blockNumber, maybe, type Param, readArray } from '.
 const MAX_TOPICS = 4
 const MAX_SUB_TOPICS = 1000
 const MAX_ADDRESSES = 1000
+/**
+ * Addresses and topics that all polled filters, or all log subscriptions, of a process may have together. Each takes
+ * 200 bytes, and each new block is compared with it.
+ */
+const MAX_CRITERIA_IN_ALL = 100_000
 
 /** Addresses and topics of logs. Empty lists and undefined topics match everything. */
 export interface LogPattern {
@@ -39,6 +44,32 @@ export const logFilter: Param<LogFilter> = {
       topics: maybe(json.topics, readTopics) ?? [],
     }
   },
+}
+
+/** The JSON that `logFilter` reads. */
+export function logFilterToJson({ blocks, addresses, topics }: LogFilter): JsonValue {
+  return {
+    ...(blocks.kind === 'hash'
+      ? { blockHash: blocks.hash }
+      : { fromBlock: nameOf(blocks.from), toBlock: nameOf(blocks.to) }),
+    address: addresses,
+    topics: topics.map((alternatives) => alternatives ?? null),
+  }
+}
+
+function nameOf(block: BlockSelector | undefined): JsonValue {
+  if (block === undefined) return null
+  if (block.kind === 'label') return block.label
+  return block.kind === 'number' ? toQuantity(block.number) : block.hash
+}
+
+/** Throws JsonRpcError if the filters have too many addresses and topics. */
+export function limitCriteria(filters: Iterable<LogPattern>): void {
+  let count = 0
+  for (const { addresses, topics } of filters) count += addresses.length + topics.flat().length
+  if (count <= MAX_CRITERIA_IN_ALL) return
+  const message = `too many log filters: at most ${MAX_CRITERIA_IN_ALL} addresses and topics in all filters`
+  throw new JsonRpcError(RPC_LIMIT_EXCEEDED, message)
 }
 
 export function matchesLog(pattern: LogPattern, log: Pick<Log, 'address' | 'topics'>): boolean {
