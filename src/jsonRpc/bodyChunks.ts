@@ -7,7 +7,7 @@ import { yieldToLoop } from '../lib/yieldToLoop.ts'
  */
 export type BodyChunks = readonly (string | Uint8Array)[]
 
-/** A method's result that is already JSON text. */
+/** A method's result, or a member of its list, that is already JSON text. */
 export class WrittenJson {
   readonly chunks: BodyChunks
   constructor(chunks: BodyChunks) {
@@ -98,11 +98,12 @@ export async function writeInChunks(value: unknown, call: { signal: AbortSignal 
   let separator = '['
   let length = 0
   for (const member of value) {
-    const text = serialize(member ?? null)
     writer.add(separator)
-    writer.add(text)
     separator = ','
-    length += text.length
+    for (const chunk of member instanceof WrittenJson ? member.chunks : [serialize(member ?? null)]) {
+      writer.add(chunk)
+      length += chunk.length
+    }
     if (length < CHUNK_LENGTH) continue
     length = 0
     await yieldToLoop('answer')

@@ -55,6 +55,23 @@ describe('filters', () => {
     store.installLogs(large)
   })
 
+  it('return the hashes of pool transactions, or on request the transactions', async () => {
+    const node = await startExecutionNode(genesis)
+    try {
+      const [hashes, whole] = await Promise.all(
+        [[], [true]].map((params) => node.eth.request('eth_newPendingTransactionFilter', params)),
+      )
+      const { raw, hash } = signTransaction(DEV_KEYS[0], { to: null, data: MANY_LOGS, gasLimit: 4_000_000n })
+      await node.eth.request('eth_sendRawTransaction', [toHex(raw)])
+      expect(await node.eth.request('eth_getFilterChanges', [hashes])).toEqual([hash])
+      const pending = await node.eth.request('eth_getTransactionByHash', [hash])
+      expect(pending).toMatchObject({ hash, blockHash: null, nonce: '0x0' })
+      expect(await node.eth.request('eth_getFilterChanges', [whole])).toEqual([pending])
+    } finally {
+      await node.close()
+    }
+  })
+
   it('read no receipts of blocks whose bloom filter excludes a match', async () => {
     const { header } = recordedBlock(loadRecordedRpc('holocene-span-brotli-calldata'), 8)
     const read: string[] = []

@@ -1,4 +1,5 @@
 import { randomBytes } from 'node:crypto'
+import { serialize, WrittenJson } from '../../../jsonRpc/bodyChunks.ts'
 import { describeError } from '../../../lib/errors.ts'
 import { type Hex, toHex } from '../../../lib/hex.ts'
 import { yieldToLoop } from '../../../lib/yieldToLoop.ts'
@@ -6,6 +7,7 @@ import type { HeadChange } from '../../chain/types.ts'
 import type { SignedTransaction } from '../../primitives/block.ts'
 import type { RpcModules } from '../context.ts'
 import { serverError } from '../errors.ts'
+import { formatTransaction } from '../format/formatTransaction.ts'
 import type { JsonRecord } from '../format/quantities.ts'
 import { createBloomTest, type LogFilter, limitCriteria } from './logFilter.ts'
 import { logDataCharacters, logsFor, readOnce } from './logSearch.ts'
@@ -17,18 +19,21 @@ const MAX_FILTERS = 1000
 const MAX_WAITING = 10_000
 /** Waiting changes of all filters. A thousand full filters would fill the heap. */
 const MAX_WAITING_IN_ALL = 200_000
-/** Characters of their data. A single log may have megabytes. */
+/** Characters of their data and of whole transactions. A single log may have megabytes. */
 const MAX_CHARACTERS_IN_ALL = 64_000_000
 
 type Kind =
   | { kind: 'logs'; filter: LogFilter; mayMatch: (bloom: Hex) => boolean }
   | { kind: 'blocks' }
-  | { kind: 'transactions' }
+  /** Hashes, or whole transactions. */
+  | { kind: 'transactions'; isWhole: boolean }
+
+type Change = JsonRecord | Hex | WrittenJson
 
 interface Installed {
   what: Kind
-  waiting: (JsonRecord | Hex)[]
-  /** Characters of the waiting log data. */
+  waiting: Change[]
+  /** Characters of the waiting log data and transactions. */
   characters: number
   usedAtMs: number
 }
@@ -76,7 +81,7 @@ export class FilterStore {
   }
 
   /** Changes since the last call. Throws for an unknown filter. */
-  async changes(id: Hex): Promise<(JsonRecord | Hex)[]> {
+  async changes(id: Hex): Promise<Change[]> {
     await this.tail
     const installed = this.touch(id)
     const changes = installed.waiting
@@ -112,12 +117,9 @@ export class FilterStore {
     for (const [id, { usedAtMs }] of this.filters) if (usedAtMs < oldest) this.uninstall(id)
   }
 
-  private push(id: Hex, installed: Installed, changes: (JsonRecord | Hex)[]): void {
+  private push(id: Hex, installed: Installed, changes: Change[], characters = 0): void {
     // The filter was removed while its changes were read.
     if (!this.filters.has(id)) return
-    let characters = 0
-    // Other data is shared between filters, or short.
-    for (const change of changes) characters += typeof change === 'string' ? 0 : logDataCharacters(change)
     const isFull =
       installed.waiting.length + changes.length > MAX_WAITING ||
       this.waitingInAll + changes.length > MAX_WAITING_IN_ALL ||
@@ -129,9 +131,18 @@ export class FilterStore {
     this.charactersInAll += characters
   }
 
-  private onTransaction({ hash }: SignedTransaction): void {
+  private onTransaction(transaction: SignedTransaction): void {
+    let text: string | undefined
     for (const [id, installed] of this.filters) {
-      if (installed.what.kind === 'transactions') this.push(id, installed, [hash])
+      const { what } = installed
+      if (what.kind !== 'transactions') continue
+      if (what.isWhole) {
+        // As text, because the objects of an access list take several times its memory.
+        text ??= serialize(formatTransaction(transaction, undefined))
+        this.push(id, installed, [new WrittenJson([text])], text.length)
+      } else {
+        this.push(id, installed, [transaction.hash])
+      }
     }
   }
 
@@ -160,7 +171,8 @@ export class FilterStore {
       const changes: JsonRecord[] = []
       for (const header of removed) changes.push(...(await logsFor(chain, what, header, true)))
       for (const header of added) changes.push(...(await logsFor(chain, what, header, false)))
-      this.push(id, installed, changes)
+      const characters = changes.reduce((sum, log) => sum + logDataCharacters(log), 0)
+      this.push(id, installed, changes, characters)
     }
   }
 }

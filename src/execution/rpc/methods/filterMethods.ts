@@ -20,7 +20,9 @@ export function createFilterMethods(
   return {
     eth_newFilter: method([logFilter], ([filter]) => filters.installLogs(filter)),
     eth_newBlockFilter: method([], () => filters.install({ kind: 'blocks' })),
-    eth_newPendingTransactionFilter: method([optional(flag, false)], () => filters.install({ kind: 'transactions' })),
+    eth_newPendingTransactionFilter: method([optional(flag, false)], ([isWhole]) =>
+      filters.install({ kind: 'transactions', isWhole }),
+    ),
     eth_getFilterChanges: method([filterId], ([id]) => filters.changes(id)),
     eth_getFilterLogs: method([filterId], ([id], context) => getLogs?.([criteriaOf(id)], context)),
     // For RPC processes, which run the search themselves.
