@@ -202,8 +202,9 @@ describe('createRpcDispatcher', () => {
     expect(order).toEqual(['block', 'answer', 'answer'])
   })
 
-  it('refuses millions of nested arrays without parsing them', async () => {
-    for (const body of [`[${'[],'.repeat(100_001)}1]`, `{"a":`.repeat(100_001)]) {
+  it('refuses millions of nested arrays and of keys without parsing them', async () => {
+    const members = Array.from({ length: 100_001 }, (_, key) => `"${key}":1`)
+    for (const body of [`[${'[],'.repeat(100_001)}1]`, `{"a":`.repeat(100_001), `{${members}}`]) {
       expect(await handle(body)).toEqual(error(-32600, /\b100000\b/, null))
     }
   })

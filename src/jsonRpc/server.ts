@@ -2,6 +2,7 @@ import { type DeviumError, describeError, UsageError } from '../lib/errors.ts'
 import { type Work, yieldToLoop } from '../lib/yieldToLoop.ts'
 import { type BodyChunks, between, ChunkWriter, StreamedJson, serialize, writeInChunks } from './bodyChunks.ts'
 import type { RpcContext, SendPart } from './callContext.ts'
+import { hasMoreContainers, hasMoreParts } from './jsonParts.ts'
 import { createStreamWriter } from './streamWriter.ts'
 import {
   JsonRpcError,
@@ -74,8 +75,8 @@ export interface RpcDispatcher {
 const DEFAULT_MAX_BATCH_SIZE = 1000
 const MAX_BATCH_ANSWER_LENGTH = 25_000_000
 /**
- * Maximum number of arrays and objects in one body. Parsing millions of them takes a second, and no method needs as
- * many.
+ * Maximum number of arrays, objects and members in one body. Parsing millions of them takes a second, and no method
+ * needs as many.
  */
 const MAX_PARTS = 100_000
 const LARGE_BODY_LENGTH = 262_144
@@ -221,7 +222,7 @@ type Content = { requests: unknown } | { problem: BodyChunks }
 
 function readContent(body: string): Content {
   if (hasMoreParts(body, MAX_PARTS)) {
-    const message = `invalid request: more than ${MAX_PARTS} arrays and objects`
+    const message = `invalid request: more than ${MAX_PARTS} arrays, objects and members`
     return { problem: failure(null, new JsonRpcError(RPC_INVALID_REQUEST, message)) }
   }
   let parsed: unknown
@@ -230,7 +231,7 @@ function readContent(body: string): Content {
   } catch {
     return { problem: failure(null, new JsonRpcError(RPC_PARSE_ERROR, 'parse error: the body is not JSON')) }
   }
-  if (hasMoreParts(body, MAX_DEPTH) && isTooDeep(parsed)) {
+  if (hasMoreContainers(body, MAX_DEPTH) && isTooDeep(parsed)) {
     const message = `invalid request: arrays and objects nested more than ${MAX_DEPTH} deep`
     return { problem: failure(toAnswerId(memberOf(parsed, 'id')), new JsonRpcError(RPC_INVALID_REQUEST, message)) }
   }
@@ -255,21 +256,6 @@ function isTooDeep(parsed: unknown): boolean {
 
 function isContainer(value: unknown): value is object {
   return typeof value === 'object' && value !== null
-}
-
-/**
- * Whether there may be more arrays and objects than `limit`. Counts brackets without parsing, including brackets in
- * strings: parameters of our methods contain none.
- */
-function hasMoreParts(body: string, limit: number): boolean {
-  if (body.length <= limit) return false
-  let count = 0
-  for (const bracket of ['[', '{']) {
-    for (let at = body.indexOf(bracket); at !== -1; at = body.indexOf(bracket, at + 1)) {
-      if (++count > limit) return true
-    }
-  }
-  return false
 }
 
 function toAnswerId(id: unknown): JsonRpcId | RawJson {
