@@ -4,6 +4,7 @@ import { DeviumError } from '../lib/errors.ts'
 import { isBusyStatus } from '../lib/httpStatus.ts'
 import { createJwt } from '../lib/jwt.ts'
 import { redact, targetOf } from './credentials.ts'
+import { hasMoreParts } from './jsonParts.ts'
 import { JsonRpcError, type JsonValue } from './types.ts'
 
 /** The transport failed: no answer arrived, or the answer is not JSON-RPC. Always temporary. */
@@ -49,14 +50,20 @@ export interface RpcClientOptions {
   /** PEM texts: the trusted authority instead of the system's, and this client's certificate and key. */
   tls?: { ca: string; cert: string; key: string }
   timeoutMs?: number
-  /** A longer answer is rejected. */
+  /** A longer answer is rejected. The default is 128 MiB: the largest body of the Engine API, and undici's limit for WebSockets. */
   maxResponseBytes?: number
   clock?: Clock
   observer?: RpcClientObserver
 }
 
 const DEFAULT_TIMEOUT_MS = 10_000
-const DEFAULT_MAX_RESPONSE_BYTES = 256 * 1024 * 1024
+const DEFAULT_MAX_RESPONSE_BYTES = 128 * 1024 * 1024
+/**
+ * Maximum number of arrays, objects and members of an answer. The largest honest answers are the receipts of an L1
+ * block that only emits logs: at 60 million gas, 158,000 logs of 12 parts in 58 MB. Anybody can fill a block so, and
+ * the node must still read it, also with twice the gas. More parts would only hold the event loop for seconds.
+ */
+const MAX_ANSWER_PARTS = 4_000_000
 
 /**
  * JSON-RPC over HTTP with keep-alive (undici takes a fifth of fetch's CPU time for a call). undici takes 10 MB and is
@@ -115,7 +122,7 @@ export function createRpcClient(options: RpcClientOptions): RpcClient {
           { details: { status: response.statusCode } },
         )
       }
-      return { json: JSON.parse(text), bytes: Buffer.byteLength(text) }
+      return { json: parseAnswer(text, what), bytes: Buffer.byteLength(text) }
     } catch (cause) {
       if (cause instanceof RpcTransportError) throw cause
       requestOptions.signal?.throwIfAborted()
@@ -159,6 +166,13 @@ export function createRpcClient(options: RpcClientOptions): RpcClient {
     batch: async (calls, requestOptions) => (calls.length === 0 ? [] : send(calls, true, requestOptions)),
     close: async () => (await http)?.agent.destroy(),
   }
+}
+
+/** Throws RpcTransportError for an answer of too many parts, and SyntaxError for other text than JSON. */
+export function parseAnswer(text: string, what: string): unknown {
+  if (!hasMoreParts(text, MAX_ANSWER_PARTS)) return JSON.parse(text)
+  const message = `${what}: answer has more than ${MAX_ANSWER_PARTS} arrays, objects and members`
+  throw new RpcTransportError('rpc-transport', message)
 }
 
 interface HttpAnswer {

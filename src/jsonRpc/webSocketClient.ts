@@ -4,6 +4,7 @@ import { untilAborted } from '../lib/untilAborted.ts'
 import {
   bodyOf,
   openCalls,
+  parseAnswer,
   type RequestOptions,
   type RpcCall,
   type RpcClient,
@@ -54,7 +55,7 @@ interface Connection {
 
 /**
  * JSON-RPC over one WebSocket. The WebSocket opens with the first call, and reopens with the next call after it has
- * closed. A message longer than 128 MiB closes it (undici's limit).
+ * closed. A message longer than 128 MiB (undici's limit), or of too many parts, closes it.
  */
 export function createWebSocketRpcClient(options: WebSocketClientOptions): WebSocketRpcClient {
   const { timeoutMs = DEFAULT_TIMEOUT_MS, observer } = options
@@ -96,11 +97,11 @@ export function createWebSocketRpcClient(options: WebSocketClientOptions): WebSo
     socket.onmessage = ({ data }) => {
       try {
         const text = String(data)
-        const json: unknown = JSON.parse(text)
+        const json = parseAnswer(text, 'message')
         const messages = Array.isArray(json) ? json : [json]
         for (const message of messages) take(message, Math.round(text.length / messages.length))
       } catch (error) {
-        end('WebSocket received a message that is not JSON-RPC', error)
+        end('WebSocket received a message that is not JSON-RPC, or too large', error)
       }
     }
     const take = (message: unknown, bytes: number): void => {
