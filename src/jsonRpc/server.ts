@@ -41,6 +41,8 @@ export interface CallContents {
   result: BodyChunks | undefined
 }
 
+export const UNKNOWN_METHOD = 'unknown'
+
 export interface RpcDispatcherOptions {
   methods: ReadonlyMap<string, RpcHandler>
   /**
@@ -54,8 +56,8 @@ export interface RpcDispatcherOptions {
   /** Priority of the calls. The default `answer` gives way to work for blocks. */
   work?: Work
   /**
-   * Called once for each answered call, for metrics and debug logs. For a StreamedJson, the duration includes the time
-   * that the client took to read.
+   * Called once for each answered call, for metrics and debug logs. Unknown methods are called UNKNOWN_METHOD: clients
+   * choose their names. For a StreamedJson, the duration includes the time that the client took to read.
    */
   onCall?: (method: string, durationMs: number, error: JsonRpcError | undefined, contents: CallContents) => void
   /** Called for unexpected errors. The client gets -32603 without internal details. */
@@ -134,7 +136,7 @@ export function createRpcDispatcher(options: RpcDispatcherOptions): RpcDispatche
       if (error.rpcCode === RPC_INTERNAL_ERROR && error !== thrown) options.onUnexpectedError?.(method, thrown)
     }
     const durationMs = performance.now() - startedAt
-    options.onCall?.(method, durationMs, error, { params, result })
+    options.onCall?.(methods.has(method) ? method : UNKNOWN_METHOD, durationMs, error, { params, result })
     // A request without id is a notification: it is executed but not answered.
     if (id === undefined) return undefined
     if (error !== undefined) {

@@ -55,7 +55,6 @@ export function createRollupRpc(
     discoverMethod(() => openRpcDocument(methods, options.version)),
   ]
   const methods = all.filter(({ admin }) => options.enableAdmin || !admin)
-  const known = new Set(methods.map(({ name }) => name))
   const named = (picked: (method: RpcMethod) => boolean) => new Set(methods.filter(picked).map(({ name }) => name))
   const changing = named(({ changes }) => changes)
   const closedToPages = named(({ changes, admin }) => changes || admin)
@@ -64,8 +63,7 @@ export function createRollupRpc(
     isChanging: (method) => changing.has(method),
     isClosedToPages: (method) => closedToPages.has(method),
     onCall: (method, durationMs, error, contents) => {
-      // Clients choose the names, so all unknown names share one label. Otherwise a client could flood the registry.
-      metrics?.observe(known.has(method) ? method : 'unknown', durationMs, error?.rpcCode, contents)
+      metrics?.observe(method, durationMs, error?.rpcCode, contents)
       if (error !== undefined && error.rpcCode !== RPC_METHOD_NOT_FOUND)
         logger.debug('RPC call failed', { method, err: error })
     },

@@ -1,13 +1,14 @@
 import { expect, it } from 'vitest'
 import type { ExecutedBlock, HeadChange } from '../../execution/chain/types.ts'
+import type { CallCounts } from '../../execution/rpcProcess/callCounts.ts'
 import { loadRecordedRpc, recordedBlock } from '../../execution/testUtils/recordedRpc.ts'
-import { JsonRpcError, RPC_METHOD_NOT_FOUND } from '../../jsonRpc/types.ts'
+import { JsonRpcError } from '../../jsonRpc/types.ts'
 import { ManualClock } from '../../lib/clock.ts'
 import { createGethMetrics } from './gethMetrics.ts'
 
 const head = recordedBlock(loadRecordedRpc('holocene-span-brotli-calldata'), 7).header
 
-it('reads the chain at each scrape, and has no label for an unknown method', async () => {
+it('reads the chain at each scrape, and adds up the calls of all processes', async () => {
   let onHead: (change: HeadChange) => void = () => {}
   let onExecuted: (block: ExecutedBlock) => void = () => {}
   const chain = {
@@ -28,12 +29,15 @@ it('reads the chain at each scrape, and has no label for an unknown method', asy
     },
   }
   const pool = { status: () => ({ pending: 3, queued: 1 }) }
-  const reported = { method: 'eth_gasPrice', durationMs: 1, error: { code: -32000, message: 'no' } }
+  const reported = (): CallCounts => ({
+    eth_gasPrice: { outcomes: { failure: 1 }, seconds: 0.5, durations: [0, 0, 0, 0, 0, 1, 0, 0] },
+    eth_sendRawTransaction: { outcomes: { underpriced: 1 }, seconds: 9, durations: [0, 0, 0, 0, 0, 0, 0, 1] },
+  })
   const rpcProcesses = {
     stats: () => ({ processes: 2, connections: 9, broken: 1 }),
     report: async () => [
-      { calls: [reported], running: 1, waiting: 3, webSockets: 1 },
-      { calls: [reported], running: 1, waiting: 2, webSockets: 2 },
+      { calls: reported(), running: 1, waiting: 3, webSockets: 1 },
+      { calls: reported(), running: 1, waiting: 2, webSockets: 2 },
     ],
   }
   const clock = new ManualClock((head.timestamp + 4) * 1000)
@@ -56,7 +60,6 @@ it('reads the chain at each scrape, and has no label for an unknown method', asy
   }
   onCall('eth_call', 12, undefined)
   onCall('eth_call', 12, new JsonRpcError(3, 'execution reverted'))
-  onCall('eth_madeUp', 1, new JsonRpcError(RPC_METHOD_NOT_FOUND, 'no'))
   onCall('engine_getPayloadV4', 8, undefined)
   const text = await scrape()
   for (const line of [
@@ -64,9 +67,15 @@ it('reads the chain at each scrape, and has no label for an unknown method', asy
     'chain_head_safe 0',
     'txpool_pending 3',
     'txpool_queued 1',
+    '# TYPE rpc_duration_seconds histogram',
     'rpc_duration_seconds_count{method="eth_call"} 2',
+    'rpc_duration_seconds_bucket{le="0.01",method="eth_call"} 0',
+    'rpc_duration_seconds_bucket{le="0.05",method="eth_call"} 2',
+    'rpc_duration_seconds_bucket{le="5",method="eth_sendRawTransaction"} 4',
+    'rpc_duration_seconds_bucket{le="+Inf",method="eth_sendRawTransaction"} 6',
+    'rpc_duration_seconds_sum{method="eth_gasPrice"} 1',
+    'txpool_underpriced 2',
     'rpc_failure_total{method="eth_call"} 1',
-    'rpc_failure_total{method="unknown"} 1',
     'devium_geth_info{version="v1"} 1',
     'chain_head_age_seconds 4',
     'chain_blocks_total 2',
@@ -85,7 +94,7 @@ it('reads the chain at each scrape, and has no label for an unknown method', asy
     'rpc_connections 9',
     'rpc_processes_broken 1',
     'rpc_failure_total{method="eth_gasPrice"} 2',
-    'rpc_requests 11',
+    'rpc_requests 12',
     'rpc_success 4',
     'eth_db_chaindata_compact_input 1000',
     'eth_db_chaindata_compact_output 140',
@@ -96,10 +105,12 @@ it('reads the chain at each scrape, and has no label for an unknown method', asy
     'state_cache_code_bytes 600',
     'miner_build_seconds_count 1',
     'rpc_websockets 3',
-    'rpc_failure 7',
+    'rpc_failure 8',
   ]) {
     expect(text).toContain(line)
   }
   expect(text).toMatch(/^eth_db_chaindata_disk_size [1-9]\d{4,}$/m)
-  expect(text).not.toContain('eth_madeUp')
+  const again = await scrape()
+  expect(again).toContain('rpc_failure_total{method="eth_gasPrice"} 4')
+  expect(again).toContain('rpc_failure_total{method="eth_call"} 1')
 })

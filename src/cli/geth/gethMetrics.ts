@@ -1,17 +1,24 @@
 import { readdir, stat } from 'node:fs/promises'
 import { join } from 'node:path'
-import { collectDefaultMetrics, Gauge, Registry } from 'prom-client'
+import { collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client'
 import type { Chain } from '../../execution/chain/opChain.ts'
 import type { RpcPool } from '../../execution/rpc/index.ts'
+import {
+  addCounts,
+  type CallCounts,
+  countCall,
+  DURATION_BOUNDS,
+  type MethodCounts,
+  type Outcome,
+} from '../../execution/rpcProcess/callCounts.ts'
 import type { RpcProcesses } from '../../execution/rpcProcess/rpcProcesses.ts'
-import { POOL_ERROR_TEXTS } from '../../execution/txPool/index.ts'
-import { JsonRpcError, RPC_METHOD_NOT_FOUND } from '../../jsonRpc/types.ts'
+import type { JsonRpcError } from '../../jsonRpc/types.ts'
 import type { Clock } from '../../lib/clock.ts'
 import { createMetricMakers } from '../../lib/metricMakers.ts'
 
 export interface GethMetrics {
   registry: Registry
-  /** The metrics as text, including the counters of the RPC processes. */
+  /** The metrics as text, including the calls of the RPC processes. */
   scrape(): Promise<string>
   onCall(method: string, durationMs: number, error: JsonRpcError | undefined): void
 }
@@ -23,11 +30,13 @@ export interface GethMetricsModules {
   clock: Clock
 }
 
-/** Pool errors that geth counts separately, found by their text. */
-const REFUSALS: readonly (readonly [name: string, text: string])[] = [
-  ['txpool_known', POOL_ERROR_TEXTS['already-known']],
-  ['txpool_underpriced', POOL_ERROR_TEXTS.underpriced],
-  ['txpool_overflowed', POOL_ERROR_TEXTS['pool-full']],
+/** Transactions sent by RPC. */
+const SENT: readonly (readonly [name: string, help: string, outcome: Outcome])[] = [
+  ['txpool_valid', 'Transactions sent by RPC that the pool accepted', 'success'],
+  ['txpool_invalid', 'Transactions sent by RPC that were refused for a reason without a metric of its own', 'failure'],
+  ['txpool_known', 'Transactions refused: already known', 'already-known'],
+  ['txpool_underpriced', 'Transactions refused: transaction underpriced', 'underpriced'],
+  ['txpool_overflowed', 'Transactions refused: txpool is full', 'pool-full'],
 ]
 
 /**
@@ -39,7 +48,7 @@ export function createGethMetrics(
   { version, databasePath }: { version: string; databasePath: string },
 ): GethMetrics {
   const registry = new Registry()
-  const { gauge, counter, histogram, watched } = createMetricMakers(registry, '')
+  const { gauge, counter, histogram, sampled, watched } = createMetricMakers(registry, '')
   gauge('devium_geth_info', 'Version', ['version']).set({ version }, 1)
   watched('chain_head_block', 'Number of the head block', () => chain.head().number)
   watched('chain_head_timestamp_seconds', 'Unix time of the head block', () => chain.head().timestamp)
@@ -87,12 +96,6 @@ export function createGethMetrics(
   watched('state_cache_code_bytes', 'Approximate memory of cached code in bytes', () => state().codeBytes)
   watched('txpool_pending', 'Executable transactions in the pool', () => pool.status().pending)
   watched('txpool_queued', 'Transactions in the pool behind a nonce gap', () => pool.status().queued)
-  const valid = counter('txpool_valid', 'Transactions sent by RPC that the pool accepted')
-  const invalid = counter(
-    'txpool_invalid',
-    'Transactions sent by RPC that were refused for a reason without a metric of its own',
-  )
-  const refusals = new Map(REFUSALS.map(([name, text]) => [text, counter(name, `Transactions refused: ${text}`)]))
   watched('rpc_processes', 'Processes that serve HTTP and WebSockets', () => rpcProcesses.stats().processes)
   watched('rpc_connections', 'Open connections of RPC processes', () => rpcProcesses.stats().connections)
   watched('rpc_processes_broken', 'RPC processes that ended unexpectedly', () => rpcProcesses.stats().broken)
@@ -102,42 +105,32 @@ export function createGethMetrics(
   const builds = histogram('miner_build_seconds', 'Seconds to seal a block and return it', {
     buckets: [0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.25, 0.5, 1, 2],
   })
-  const requests = counter('rpc_requests', 'RPC calls')
-  const successes = counter('rpc_success', 'RPC calls answered with a result')
-  const failed = counter('rpc_failure', 'RPC calls answered with an error')
-  const countSent = (error: JsonRpcError | undefined): void => {
-    const [, refusal = invalid] = [...refusals].find(([text]) => error?.message.startsWith(text)) ?? []
-    const counted = error === undefined ? valid : refusal
-    counted.inc()
+  /** The calls of all processes. */
+  const calls: CallCounts = {}
+  for (const [name, help, outcome] of SENT) {
+    sampled('counter', name, help, [], () => [{ value: calls.eth_sendRawTransaction?.outcomes[outcome] ?? 0 }])
   }
-  const durations = histogram('rpc_duration_seconds', 'Time to answer an RPC call', {
-    labelNames: ['method'],
-    // From a cached result to an executed block.
-    buckets: [0.0005, 0.002, 0.01, 0.05, 0.2, 1, 5],
-  })
-  const failures = counter('rpc_failure_total', 'RPC calls answered with an error', ['method'])
+  const succeeded = () => Object.values(calls).reduce((sum, { outcomes: { success = 0 } }) => sum + success, 0)
+  const failed = () => Object.values(calls).reduce((sum, counts) => sum + failuresOf(counts), 0)
+  sampled('counter', 'rpc_requests', 'RPC calls', [], () => [{ value: succeeded() + failed() }])
+  sampled('counter', 'rpc_success', 'RPC calls answered with a result', [], () => [{ value: succeeded() }])
+  sampled('counter', 'rpc_failure', 'RPC calls answered with an error', [], () => [{ value: failed() }])
+  sampled('counter', 'rpc_failure_total', 'RPC calls answered with an error', ['method'], () =>
+    Object.entries(calls)
+      .map(([method, counts]) => ({ labels: { method }, value: failuresOf(counts) }))
+      .filter(({ value }) => value > 0),
+  )
+  new CallDurations(calls, registry)
   collectDefaultMetrics({ register: registry })
-  const onCall = (method: string, durationMs: number, error: JsonRpcError | undefined): void => {
-    if (error === undefined && method.startsWith('engine_getPayloadV')) builds.observe(durationMs / 1000)
-    requests.inc()
-    if (error === undefined) successes.inc()
-    else failed.inc()
-    if (method === 'eth_sendRawTransaction') countSent(error)
-    // Unknown method names must not become labels, because callers choose them.
-    const label = error?.rpcCode === RPC_METHOD_NOT_FOUND ? 'unknown' : method
-    durations.observe({ method: label }, durationMs / 1000)
-    if (error !== undefined) failures.inc({ method: label })
-  }
   return {
     registry,
-    onCall,
+    onCall(method, durationMs, error) {
+      if (error === undefined && method.startsWith('engine_getPayloadV')) builds.observe(durationMs / 1000)
+      countCall(calls, method, durationMs, error)
+    },
     async scrape() {
       const reports = await rpcProcesses.report()
-      for (const { calls } of reports) {
-        for (const { method, durationMs, error } of calls) {
-          onCall(method, durationMs, error && new JsonRpcError(error.code, error.message))
-        }
-      }
+      for (const report of reports) addCounts(calls, report.calls)
       const sum = (name: 'running' | 'waiting' | 'webSockets') => reports.reduce((all, { [name]: n }) => all + n, 0)
       running.set(sum('running'))
       waiting.set(sum('waiting'))
@@ -146,6 +139,38 @@ export function createGethMetrics(
     },
   }
 }
+
+function failuresOf({ outcomes }: MethodCounts): number {
+  return Object.entries(outcomes).reduce((sum, [outcome, calls]) => (outcome === 'success' ? sum : sum + calls), 0)
+}
+
+/** A histogram of counts. prom-client's own takes only single durations. */
+class CallDurations extends Histogram<'method'> {
+  private readonly calls: CallCounts
+
+  constructor(calls: CallCounts, registry: Registry) {
+    super({ ...DURATIONS, labelNames: ['method'], registers: [registry] })
+    this.calls = calls
+  }
+
+  /** The registry and `get` read the values with this method, which prom-client's types omit. */
+  async getForPromString() {
+    const values = Object.entries(this.calls).flatMap(([method, { seconds, durations }]) => {
+      let count = 0
+      const sample = (end: string, value: number, labels = {}) => {
+        return { metricName: DURATIONS.name + end, sharedLabels: { method }, labels, value }
+      }
+      const buckets = durations.map((longer, place) => {
+        count += longer
+        return sample('_bucket', count, { le: DURATION_BOUNDS[place] ?? '+Inf' })
+      })
+      return [...buckets, sample('_sum', seconds), sample('_count', count)]
+    })
+    return { ...DURATIONS, type: 'histogram', aggregator: 'sum', values }
+  }
+}
+
+const DURATIONS = { name: 'rpc_duration_seconds', help: 'Time to answer an RPC call' }
 
 /** Named as in geth. The size is 0 if the path does not exist. */
 function diskSize(path: string): Gauge {

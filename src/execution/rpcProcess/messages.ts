@@ -1,6 +1,7 @@
 import type { Hex } from '../../lib/hex.ts'
 import type { SignedTransaction } from '../primitives/block.ts'
 import type { RpcOptions } from '../rpc/options.ts'
+import type { CallCounts } from './callCounts.ts'
 
 // Messages between the engine process and an RPC process. Node's IPC channel carries them, and sockets with them.
 
@@ -62,15 +63,8 @@ export type FromRpcProcess =
 
 /** Calls since the last report. The other fields are gauges. */
 export interface RpcReport {
-  calls: ReportedCall[]
-  /** Gauges. */
+  calls: CallCounts
   running: number
   waiting: number
   webSockets: number
-}
-
-export interface ReportedCall {
-  method: string
-  durationMs: number
-  error: { code: number; message: string } | undefined
 }

@@ -13,17 +13,16 @@ import { ChainError } from '../errors.ts'
 import type { BlockHeader } from '../primitives/block.ts'
 import { rpcModules } from '../rpc/namespaces.ts'
 import { cacheReads } from './cachedReads.ts'
+import { type CallCounts, countCall } from './callCounts.ts'
 import type { EngineLink } from './engineLink.ts'
 import type { LabelHashes } from './labelsFile.ts'
-import type { PortName, PortOptions, ReportedCall, RpcProcessOptions, RpcReport, ToRpcProcess } from './messages.ts'
+import type { PortName, PortOptions, RpcProcessOptions, RpcReport, ToRpcProcess } from './messages.ts'
 import { createProcessMethods, type ProcessMethods } from './processMethods.ts'
 import { addReadyPath } from './readyPath.ts'
 
 const MEBIBYTE = 1024 * 1024
 /** Cache sizes of the state. Other reads go to the engine process and take a tenth of a millisecond. */
 const CACHES = { maxNodeBytes: 32 * MEBIBYTE, maxCodeBytes: 16 * MEBIBYTE }
-/** Most calls kept for the next report. The engine process requests reports when its metrics are scraped. */
-const MAX_REPORTED_CALLS = 100_000
 
 export interface RpcProcessModules {
   reads: ChainReads
@@ -42,7 +41,8 @@ export class RpcProcess {
   private readonly methods: ProcessMethods
   private readonly servers: Partial<Record<PortName, InjectedServer>>
   private readonly sockets = new Set<Socket>()
-  private calls: ReportedCall[] = []
+  /** Since the last report. The engine process requests reports when its metrics are scraped. */
+  private calls: CallCounts = {}
   private webSockets = 0
 
   constructor(
@@ -97,7 +97,7 @@ export class RpcProcess {
 
   report(): RpcReport {
     const { calls } = this
-    this.calls = []
+    this.calls = {}
     return { calls, ...this.methods.stats(), webSockets: this.webSockets }
   }
 
@@ -139,15 +139,12 @@ export class RpcProcess {
         ['rpc_modules', rpcModules(methods)],
       ]),
       maxBatchSize,
-      ...(isMeasured ? { onCall: (method, durationMs, error) => this.count(method, durationMs, error) } : {}),
+      ...(isMeasured
+        ? { onCall: (method, durationMs, error) => countCall(this.calls, method, durationMs, error) }
+        : {}),
       onUnexpectedError: (method, error) => {
         this.modules.logger.error('RPC method failed unexpectedly', { method, err: describeError(error) })
       },
     })
-  }
-
-  private count(method: string, durationMs: number, error: { rpcCode: number; message: string } | undefined): void {
-    if (this.calls.length >= MAX_REPORTED_CALLS) return
-    this.calls.push({ method, durationMs, error: error && { code: error.rpcCode, message: error.message } })
   }
 }

@@ -287,18 +287,23 @@ describe('RPC processes', () => {
     expect(await response.json()).toMatchObject({ ready: false, head: node.chain.head().number })
   })
 
-  it('report the calls that they have answered, once', async () => {
+  it('report counts of the calls that they have answered, once, without names that clients choose', async () => {
     await using started = await start()
     const client = started.client()
     await client.request('eth_chainId', [])
     await expect(client.request('eth_getBalance', ['rubbish'])).rejects.toThrow()
+    for (const name of ['eth_a', 'eth_b']) {
+      await expect(client.request(name, [])).rejects.toThrow('does not exist')
+    }
     const [report] = await started.processes.report()
-    expect(report?.calls).toMatchObject([
-      { method: 'eth_chainId', error: undefined },
-      { method: 'eth_getBalance', error: { code: -32602 } },
-    ])
+    expect(report?.calls).toMatchObject({
+      eth_chainId: { outcomes: { success: 1, failure: 0 } },
+      eth_getBalance: { outcomes: { success: 0, failure: 1 } },
+      unknown: { outcomes: { success: 0, failure: 2 } },
+    })
+    expect(Object.keys(report?.calls ?? {})).toHaveLength(3)
     expect(report).toMatchObject({ running: 0, waiting: 0, webSockets: 0 })
-    expect((await started.processes.report())[0]?.calls).toEqual([])
+    expect((await started.processes.report())[0]?.calls).toEqual({})
   })
 
   it('end with the engine process, and close their connections', async () => {
