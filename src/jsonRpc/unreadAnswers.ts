@@ -7,7 +7,7 @@ export interface UnreadLimits {
   maxUnreadBytes: number
 }
 
-/** Space for two answers of the maximum size (25 MB), and a reserve. */
+/** Space for the largest answer (a trace of 50 MB) or two answers of the other methods (25 MB), and a reserve. */
 export const DEFAULT_UNREAD_LIMITS: UnreadLimits = { readingTimeoutMs: 60_000, maxUnreadBytes: 64 * 1024 * 1024 }
 
 /**

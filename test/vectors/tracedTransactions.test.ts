@@ -6,8 +6,11 @@ import type { Chain } from '../../src/execution/chain/opChain.ts'
 import { openChain } from '../../src/execution/chain/opChain.ts'
 import { initChain } from '../../src/execution/config/genesis.ts'
 import { loadRecordedRpc } from '../../src/execution/testUtils/recordedRpc.ts'
+import { AnswerBudget } from '../../src/execution/tracing/answerBudget.ts'
 import { StructLogger } from '../../src/execution/tracing/structLogger.ts'
 import type { TracedResult, TransactionTracer } from '../../src/execution/tracing/types.ts'
+import type { WrittenJson } from '../../src/jsonRpc/bodyChunks.ts'
+import { textOf } from '../../src/jsonRpc/testUtils/textOf.ts'
 import { systemClock } from '../../src/lib/clock.ts'
 import type { Hex } from '../../src/lib/hex.ts'
 import { silentLogger } from '../../src/lib/logger.ts'
@@ -32,7 +35,8 @@ async function trace(
   const located = await chain.transactionByHash(hash)
   const addresses = new Set<Hex>()
   let logs = 0
-  const logger = new StructLogger({ showStack: true, showStorage: true, showMemory: true, limit: undefined })
+  const options = { showStack: true, showStorage: true, showMemory: true, limit: undefined }
+  const logger = new StructLogger(options, new AnswerBudget('trace less'))
   const tracer: TransactionTracer = {
     begin: (env) => logger.begin(env),
     onStep(frame) {
@@ -49,8 +53,8 @@ async function trace(
   const block = await chain.blockByHash(located?.block.hash ?? '0x')
   if (block === undefined) throw new Error(`no block has ${hash}`)
   const [traced] = await chain.traceBlock(block, { from: index, to: index + 1 }, () => tracer)
-  const { trace, result } = traced as { trace: { structLogs: Step[] }; result: TracedResult & { logs: number } }
-  return { steps: trace.structLogs, addresses, result }
+  const { trace, result } = traced as { trace: WrittenJson; result: TracedResult & { logs: number } }
+  return { steps: JSON.parse(textOf(trace.chunks)).structLogs, addresses, result }
 }
 
 describe('traceBlock', () => {

@@ -3,6 +3,7 @@ import { type Hex, toQuantity } from '../../lib/hex.ts'
 import { type ExecutionNode, startExecutionNode } from '../testUtils/executionNode.ts'
 import { loadRecordedRpc } from '../testUtils/recordedRpc.ts'
 import { DEV_ADDRESSES, DEV_KEYS, signAuthorization } from '../testUtils/signTransaction.ts'
+import { AnswerBudget } from '../tracing/answerBudget.ts'
 import { CallTracer } from '../tracing/callTracer.ts'
 import { PrestateTracer } from '../tracing/prestateTracer.ts'
 
@@ -84,12 +85,13 @@ describe('the authorizations of a call', () => {
     const { chain } = node
     const place = { blockHash: chain.head().hash }
     const call = { to: AUTHORITY, gas: 50_000_000n, authorizationList: Array.from({ length: 10_000 }, () => entry) }
+    const budget = new AnswerBudget('trace less')
     const prestate = { diffMode: false, disableCode: false, disableStorage: false, includeEmpty: false }
     for (const refused of [
       chain.call(call, place),
       chain.estimateGas(call, place),
-      chain.traceCall(call, place, new PrestateTracer(prestate)),
-      chain.traceCall(call, place, new CallTracer({ withLog: false, onlyTopCall: false })),
+      chain.traceCall(call, place, new PrestateTracer(prestate, budget)),
+      chain.traceCall(call, place, new CallTracer({ withLog: false, onlyTopCall: false }, budget)),
     ]) {
       await expect(refused).rejects.toThrow(/intrinsic gas too low|exceeds allowance/)
     }

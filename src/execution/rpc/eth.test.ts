@@ -223,8 +223,8 @@ describe('contracts', () => {
     // Forced: it takes longer than a busy machine's block waits for the pool.
     await driver.build({ transactions: [raw.raw] })
     await expect(request('debug_traceTransaction', raw.hash, { enableMemory: true })).rejects.toMatchObject({
-      rpcCode: -32000,
-      message: expect.stringMatching(/1000000.*"limit"/),
+      rpcCode: -32005,
+      message: expect.stringMatching(/50000000.*"limit"/),
     })
     const few = await requestJson('debug_traceTransaction', raw.hash, { enableMemory: true, limit: 300 })
     expect((few.structLogs as Json[]).length).toBeGreaterThan(2)

@@ -3,8 +3,8 @@ import { REVERTED } from '../evm/interpreter/failures.ts'
 import type { TracedMessage, TracedOutcome } from '../evm/interpreter/tracer.ts'
 import type { Environment } from '../evm/runMessage.ts'
 import type { Log } from '../primitives/block.ts'
-import { serverError } from '../rpc/errors.ts'
 import { revertReason } from '../rpc/revert.ts'
+import type { AnswerBudget } from './answerBudget.ts'
 import type { TracedResult, TracedTransaction, TransactionTracer } from './types.ts'
 
 export interface CallTracerOptions {
@@ -12,9 +12,9 @@ export interface CallTracerOptions {
   onlyTopCall: boolean
 }
 
-/** Most messages of one trace, and most bytes of their inputs, outputs and logs. Each call may pass on a megabyte. */
-const MAX_MESSAGES = 100_000
-const MAX_BYTES = 16 * 1024 * 1024
+/** Estimated characters of a message and of a log, without their data. */
+const MESSAGE_CHARACTERS = 400
+const LOG_CHARACTERS = 400
 
 interface CallFrame {
   from: Hex
@@ -34,16 +34,16 @@ interface CallFrame {
 /** geth's callTracer: the tree of messages of a transaction. */
 export class CallTracer implements TransactionTracer {
   private readonly options: CallTracerOptions
+  private readonly budget: AnswerBudget
   private readonly open: { frame: CallFrame; gas: number }[] = []
   private top: CallFrame | undefined
   private transactionGas = 0n
   private depth = 0
-  private messages = 0
-  private bytes = 0
   private logCount = 0
 
-  constructor(options: CallTracerOptions) {
+  constructor(options: CallTracerOptions, budget: AnswerBudget) {
     this.options = options
+    this.budget = budget
   }
 
   begin(_: Environment, { gas }: TracedTransaction): void {
@@ -53,8 +53,7 @@ export class CallTracer implements TransactionTracer {
   onEnter({ kind, from, to, value, gas, input }: TracedMessage): void {
     this.depth += 1
     if (this.options.onlyTopCall && this.depth > 1) return
-    this.messages += 1
-    this.count(input.length)
+    this.budget.take(MESSAGE_CHARACTERS + 2 * input.length)
     const frame: CallFrame = {
       from,
       gas: toQuantity(this.depth === 1 ? this.transactionGas : gas),
@@ -80,14 +79,14 @@ export class CallTracer implements TransactionTracer {
     if (ended === undefined) return
     const { frame, gas } = ended
     frame.gasUsed = toQuantity(gas - gasLeft)
-    this.count(output.length)
+    this.budget.take(2 * output.length)
     close(frame, output, failure)
   }
 
   onLog({ address, topics, data }: Omit<Log, 'logIndex'>): void {
     const frame = this.open.at(-1)?.frame
     if (!this.options.withLog || frame === undefined || (this.options.onlyTopCall && this.depth > 1)) return
-    this.count(data.length + 200)
+    this.budget.take(LOG_CHARACTERS + 2 * data.length)
     frame.logs ??= []
     const position = toQuantity(frame.calls?.length ?? 0)
     frame.logs.push({ address, topics, data: toHex(data), position, index: toQuantity(this.logCount++) })
@@ -100,14 +99,6 @@ export class CallTracer implements TransactionTracer {
     top.gasUsed = toQuantity(gasUsed)
     if (this.options.withLog) dropFailedLogs(top, false)
     return top
-  }
-
-  private count(bytes: number): void {
-    this.bytes += bytes
-    if (this.messages <= MAX_MESSAGES && this.bytes <= MAX_BYTES) return
-    throw serverError(
-      `the trace has more than ${MAX_MESSAGES} calls or ${MAX_BYTES} bytes of data: set "onlyTopCall" to trace only the first call`,
-    )
   }
 }
 

@@ -10,6 +10,7 @@ import type { Environment } from '../evm/runMessage.ts'
 import { storageWord } from '../evm/storageWord.ts'
 import { EMPTY_CODE_HASH } from '../state/account.ts'
 import { createAddress } from '../tx/createAddress.ts'
+import type { AnswerBudget } from './answerBudget.ts'
 import type { TracedTransaction, TransactionTracer } from './types.ts'
 
 export interface PrestateOptions {
@@ -35,6 +36,10 @@ interface ShownAccount {
   storage?: Record<Hex, Hex>
 }
 
+/** Estimated characters of an account and of a slot. With `diffMode`, they may be shown twice. */
+const ACCOUNT_CHARACTERS = 250
+const SLOT_CHARACTERS = 300
+
 const ZERO_WORD: Hex = `0x${'00'.repeat(32)}`
 
 /**
@@ -43,13 +48,15 @@ const ZERO_WORD: Hex = `0x${'00'.repeat(32)}`
  */
 export class PrestateTracer implements TransactionTracer {
   private readonly options: PrestateOptions
+  private readonly budget: AnswerBudget
   private readonly before = new Map<Hex, Account>()
   private readonly created = new Set<Hex>()
   private readonly destroyed = new Set<Hex>()
   private env: Environment | undefined
 
-  constructor(options: PrestateOptions) {
+  constructor(options: PrestateOptions, budget: AnswerBudget) {
     this.options = options
+    this.budget = budget
   }
 
   begin(env: Environment, { from, to, authorizations }: TracedTransaction): void {
@@ -137,7 +144,7 @@ export class PrestateTracer implements TransactionTracer {
       if (now.balance !== account.balance) after.balance = toQuantity(now.balance)
       if (now.nonce !== account.nonce) after.nonce = Number(now.nonce)
       if (!equalBytes(now.codeHash, account.codeHash)) {
-        if (!this.options.disableCode) after.code = toHex(now.code)
+        if (!this.options.disableCode) after.code = this.showCode(now.code)
         if (now.code.length > 0) after.codeHash = toHex(now.codeHash)
       }
       const changed = new Map<Hex, Hex>()
@@ -159,11 +166,16 @@ export class PrestateTracer implements TransactionTracer {
   private show({ balance, nonce, code, codeHash }: Account, storage: ReadonlyMap<Hex, Hex>): ShownAccount {
     return {
       balance: toQuantity(balance),
-      ...(code.length > 0 && !this.options.disableCode ? { code: toHex(code) } : {}),
+      ...(code.length > 0 && !this.options.disableCode ? { code: this.showCode(code) } : {}),
       ...(code.length > 0 ? { codeHash: toHex(codeHash) } : {}),
       ...(nonce > 0n ? { nonce: Number(nonce) } : {}),
       ...(storage.size > 0 ? { storage: Object.fromEntries(storage) } : {}),
     }
+  }
+
+  private showCode(code: Uint8Array): Hex {
+    this.budget.take(2 * code.length)
+    return toHex(code)
   }
 
   private noteCreation(address: Hex): void {
@@ -172,7 +184,9 @@ export class PrestateTracer implements TransactionTracer {
   }
 
   private lookupAccount(address: Hex): void {
-    if (!this.before.has(address)) this.before.set(address, this.read(address))
+    if (this.before.has(address)) return
+    this.budget.take(ACCOUNT_CHARACTERS)
+    this.before.set(address, this.read(address))
   }
 
   private lookupDelegate(address: Hex): void {
@@ -184,7 +198,9 @@ export class PrestateTracer implements TransactionTracer {
     if (this.options.disableStorage) return
     this.lookupAccount(address)
     const storage = this.before.get(address)?.storage
-    if (storage !== undefined && !storage.has(slot)) storage.set(slot, this.slot(address, slot))
+    if (storage === undefined || storage.has(slot)) return
+    this.budget.take(SLOT_CHARACTERS)
+    storage.set(slot, this.slot(address, slot))
   }
 
   private slot(address: Hex, slot: Hex): Hex {

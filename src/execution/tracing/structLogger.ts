@@ -1,16 +1,12 @@
+import { ChunkWriter, WrittenJson } from '../../jsonRpc/bodyChunks.ts'
 import { type Hex, toHex, toQuantity } from '../../lib/hex.ts'
 import type { Frame } from '../evm/interpreter/frame.ts'
 import { opcodeName } from '../evm/interpreter/opcodeTable.ts'
 import type { Word } from '../evm/interpreter/word.ts'
 import type { OpEvm } from '../evm/opEvm.ts'
 import type { Environment } from '../evm/runMessage.ts'
-import { serverError } from '../rpc/errors.ts'
+import type { AnswerBudget } from './answerBudget.ts'
 import type { TracedResult, TransactionTracer } from './types.ts'
-
-/** Most steps of one trace. Every 15 stack words of a step take up to a kilobyte of the answer. */
-const MAX_STEPS = 100_000
-/** Most words of stack, memory and storage of one trace. A thousand words in each step would fill the heap. */
-const MAX_WORDS = 1_000_000
 
 export interface StructOptions {
   showStack: boolean
@@ -33,14 +29,18 @@ interface Step {
   memory: Uint8Array
 }
 
-/** geth's struct logger: every opcode. The value that SLOAD reads is known from the stack of the next step. */
+/**
+ * geth's struct logger: every opcode. The value that SLOAD reads is known from the stack of the next step. Steps are
+ * kept as text outside V8's heap, where their objects would take several times as much.
+ */
 export class StructLogger implements TransactionTracer {
   private readonly options: StructOptions
-  private readonly logs: StructLog[] = []
+  private readonly budget: AnswerBudget
+  private readonly writer = new ChunkWriter()
+  /** The last step that is shown. Its storage and its error are not known yet. */
+  private last: StructLog | undefined
   private readonly storages = new Map<Hex, Record<string, string>>()
-  private isComplete = true
-  private words = 0
-  /** Characters of the shown steps. Counted only if there is a limit. */
+  /** Characters of the written steps. */
   private characters = 0
   private loading: { log: StructLog; slot: string; frame: Frame } | undefined
   /** Number of steps that are still logged. At 0, steps run without a log. */
@@ -49,12 +49,13 @@ export class StructLogger implements TransactionTracer {
   private step: Step | undefined
   private evm: OpEvm | undefined
 
-  constructor(options: StructOptions) {
+  constructor(options: StructOptions, budget: AnswerBudget) {
     this.options = options
+    this.budget = budget
     // One step more than is shown: it gives the value of an SLOAD, and shows that steps are left out. A step has at
     // least 50 characters.
     const { limit = Number.POSITIVE_INFINITY } = options
-    this.stepsLeft = Math.min(MAX_STEPS, Math.ceil(limit / 50) + 1) + 1
+    this.stepsLeft = Math.ceil(limit / 50) + 2
   }
 
   begin({ evm }: Environment): void {
@@ -80,18 +81,16 @@ export class StructLogger implements TransactionTracer {
     this.finishStep()
   }
 
-  end({ gasUsed, returnData, failure }: TracedResult): unknown {
+  end({ gasUsed, returnData, failure }: TracedResult): WrittenJson {
     this.finishStep()
-    const last = this.logs.at(-1)
+    const { last } = this
     // Like geth: a step shows why it could not run. Failures of inner calls are not shown here.
     const isBefore = failure !== undefined && /^(out of gas|stack )/.test(failure)
-    if (isBefore && last?.depth === 1 && this.isComplete) last.error = failure
-    return {
-      gas: Number(gasUsed),
-      failed: failure !== undefined,
-      returnValue: toHex(returnData),
-      structLogs: this.logs,
-    }
+    if (isBefore && last?.depth === 1) last.error = failure
+    this.writeLast()
+    this.budget.take(2 * returnData.length)
+    const head = JSON.stringify({ gas: Number(gasUsed), failed: failure !== undefined, returnValue: toHex(returnData) })
+    return new WrittenJson([`${head.slice(0, -1)},"structLogs":[`, ...this.writer.end(), ']}'])
   }
 
   private finishStep(): void {
@@ -103,18 +102,9 @@ export class StructLogger implements TransactionTracer {
   private add(step: Step): void {
     const { frame, pc, opcode, gas, stack, memory } = step
     this.completeLoad(step)
+    this.writeLast()
     const { limit, showStack, showMemory } = this.options
-    const last = this.logs.at(-1)
-    if (limit !== undefined && last !== undefined && this.isComplete) this.characters += JSON.stringify(last).length
-    if (limit !== undefined && this.characters > limit) {
-      this.isComplete = false
-      return
-    }
-    if (this.logs.length >= MAX_STEPS) {
-      throw serverError(`the trace has more than ${MAX_STEPS} steps: set "limit" to get fewer`)
-    }
-    if (showStack) this.countWords(stack.length)
-    if (showMemory) this.countWords(memory.length / 32)
+    if (limit !== undefined && this.characters > limit) return
     // Like in geth, the cost of a call includes the gas passed on.
     const gasCost = frame.opcodeCost ?? gas - frame.gas
     const log: StructLog = { pc, op: opcode, gas, gasCost, depth: frame.depth + 1 }
@@ -124,16 +114,16 @@ export class StructLogger implements TransactionTracer {
     if (showStack) log.stack = stack.map(toQuantity)
     if (showMemory && memory.length > 0) log.memory = words(memory)
     this.addStorage(step, log)
-    this.logs.push(log)
+    this.last = log
   }
 
-  private countWords(count: number): void {
-    this.words += count
-    if (this.words > MAX_WORDS) {
-      throw serverError(
-        `the trace has more than ${MAX_WORDS} words of stack, memory and storage: set "limit" to get fewer steps`,
-      )
-    }
+  private writeLast(): void {
+    if (this.last === undefined) return
+    const text = JSON.stringify(this.last)
+    this.last = undefined
+    this.budget.take(text.length)
+    this.writer.add(this.characters === 0 ? text : `,${text}`)
+    this.characters += text.length
   }
 
   private addStorage({ frame, opcode, stack }: Step, log: StructLog): void {
@@ -158,7 +148,6 @@ export class StructLogger implements TransactionTracer {
   private remember(address: Hex, slot: string, value: string): Record<string, string> {
     const storage = { ...this.storages.get(address), [slot]: value }
     this.storages.set(address, storage)
-    this.countWords(Object.keys(storage).length)
     return storage
   }
 }

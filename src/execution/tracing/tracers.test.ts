@@ -4,6 +4,8 @@ import { BlockDriver } from '../testUtils/blockDriver.ts'
 import { type ExecutionNode, startExecutionNode } from '../testUtils/executionNode.ts'
 import { loadRecordedRpc } from '../testUtils/recordedRpc.ts'
 import { DEV_ADDRESSES, DEV_KEYS, signTransaction } from '../testUtils/signTransaction.ts'
+import { AnswerBudget } from './answerBudget.ts'
+import { PrestateTracer } from './prestateTracer.ts'
 
 // test/interop/opGethRpc.test.ts compares the tracers with a real op-geth.
 
@@ -85,11 +87,59 @@ it('traces every transaction of a block given by number, hash or encoding', asyn
   expect(await node.eth.request('debug_traceBlockByHash', [blockHash, { tracer: 'callTracer' }])).toEqual(byNumber)
   const encoded = await node.eth.request('debug_getRawBlock', ['latest'])
   expect(await node.eth.request('debug_traceBlock', [encoded, { tracer: 'callTracer' }])).toEqual(byNumber)
+  const steps = await node.eth.request('debug_traceBlockByHash', [blockHash])
+  expect(steps).toMatchObject([{ result: { failed: false } }, { txHash: hash, result: await trace({}) }])
   const refused = node.eth.request('debug_traceBlockByNumber', ['0x0'])
   await expect(refused).rejects.toMatchObject({ rpcCode: -32000, message: 'genesis is not traceable' })
   const damaged = node.eth.request('debug_traceBlock', [`${encoded}00`])
   await expect(damaged).rejects.toMatchObject({
     rpcCode: -32000,
     message: expect.stringMatching(/^could not decode block: /),
+  })
+})
+
+describe('the limit of an answer', () => {
+  it('holds for all transactions of a block together', async () => {
+    // Passes 64 kB on to the identity precompile until it has no gas.
+    const data = fromHex('0x5b5f5f61ffff5f60045afa50600056')
+    const nonce = Number(await node.eth.request('eth_getTransactionCount', [SENDER, 'latest']))
+    const sent = [nonce, nonce + 1].map((each) =>
+      signTransaction(DEV_KEYS[0], { nonce: each, to: null, data, gasLimit: 800_000n }),
+    )
+    await new BlockDriver(node.engine, holocene.rollup).build({
+      transactions: sent.map(({ raw }) => raw),
+      noTxPool: true,
+    })
+    const options = { tracer: 'callTracer' }
+    const traceOf = (traced: Hex) => node.eth.request('debug_traceTransaction', [traced, options])
+    for (const { hash: each } of sent) {
+      expect(await traceOf(each)).toMatchObject({ type: 'CREATE', error: 'out of gas' })
+    }
+    await expect(node.eth.request('debug_traceBlockByNumber', ['latest', options])).rejects.toMatchObject({
+      rpcCode: -32005,
+      message: expect.stringMatching(/50000000.*single transactions/),
+    })
+  })
+
+  it('holds for code that the prestateTracer shows', async () => {
+    const place = { blockHash: node.chain.head().hash, overrides: { [NOBODY]: { code: new Uint8Array(1_000) } } }
+    const options = { diffMode: false, disableCode: false, disableStorage: false, includeEmpty: false }
+    const traced = (disableCode: boolean) =>
+      node.chain.traceCall(
+        { to: NOBODY },
+        place,
+        new PrestateTracer({ ...options, disableCode }, new AnswerBudget('', 2_000)),
+      )
+    await expect(traced(false)).rejects.toMatchObject({ rpcCode: -32005 })
+    expect(await traced(true)).toHaveProperty(NOBODY)
+  })
+
+  it('allows a hundred thousand opcodes', async () => {
+    // Counts down from 15,000.
+    const stateOverrides = { [NOBODY]: { code: '0x62003a985b600190038060045700' } }
+    const answer = await node.eth.request('debug_traceCall', [{ to: NOBODY }, 'latest', { stateOverrides }])
+    const { gas, structLogs } = answer as { gas: number; structLogs: Record<string, unknown>[] }
+    expect([gas, structLogs.length]).toEqual([411_003, 105_002])
+    expect(structLogs.at(-1)).toMatchObject({ op: 'STOP', stack: ['0x0'] })
   })
 })

@@ -55,6 +55,10 @@ export async function simulateBlocks(
   return results
 }
 
+/** Estimated characters of a call and of a log, without their data. */
+const CALL_CHARACTERS = 200
+const LOG_CHARACTERS = 700
+
 interface Simulation {
   evm: EvmModules
   request: SimulationRequest
@@ -171,7 +175,13 @@ async function simulateTransaction(
   const { returnData } = outcome
   let { failure } = outcome
   if (isCapped && failure !== undefined && failure !== REVERTED) failure += CAPPED
-  executed.calls.push({ gasUsed, maxUsedGas, returnData, logs: logs.take(), failure })
+  const shown = logs.take()
+  simulation.request.budget.take(
+    CALL_CHARACTERS +
+      2 * returnData.length +
+      shown.reduce((sum, { data }) => sum + LOG_CHARACTERS + 2 * data.length, 0),
+  )
+  executed.calls.push({ gasUsed, maxUsedGas, returnData, logs: shown, failure })
 }
 
 /** geth's addition to a failure of a call that got less gas than it wanted. */

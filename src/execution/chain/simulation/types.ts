@@ -1,5 +1,6 @@
 import type { Hex } from '../../../lib/hex.ts'
 import type { AccessListEntry, Authorization, Block, Log } from '../../primitives/block.ts'
+import type { AnswerBudget } from '../../tracing/answerBudget.ts'
 
 /** A simulated transaction (eth_call). Missing members have geth's defaults. */
 export interface CallRequest {
@@ -76,6 +77,7 @@ export interface SimulationRequest {
   showsTransfers: boolean
   /** Gas that all calls may use together; undefined = no limit. */
   gasCap: bigint | undefined
+  budget: AnswerBudget
 }
 
 export interface SimulatedCall {

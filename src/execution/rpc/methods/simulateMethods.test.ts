@@ -40,6 +40,15 @@ async function simulate(
 }
 
 describe('eth_simulateV1', () => {
+  it('is refused when its answer would have too many bytes', async () => {
+    const stateOverrides = { [NOBODY]: { code: '0x620199805ff3' } }
+    const block = { blockOverrides: { gasLimit: '0x3b9aca00' }, stateOverrides, calls: Array(300).fill({ to: NOBODY }) }
+    await expect(simulate([block])).rejects.toMatchObject({
+      rpcCode: -32005,
+      message: expect.stringMatching(/50000000.*fewer calls/),
+    })
+  })
+
   it('returns the same blocks as geth 1.17', async () => {
     const blocks = await simulate(
       [

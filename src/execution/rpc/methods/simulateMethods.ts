@@ -7,6 +7,7 @@ import { MAX_SIMULATED_BLOCKS } from '../../chain/simulation/simulationPlan.ts'
 import type { SimulatedBlock, SimulatedCall, SimulationBlock } from '../../chain/simulation/types.ts'
 import { hasCode } from '../../errors.ts'
 import { REVERTED } from '../../evm/interpreter/failures.ts'
+import { AnswerBudget } from '../../tracing/answerBudget.ts'
 import { requireHeader } from '../blockLookup.ts'
 import { type CallArguments, callArguments, checkCall, readBlockOverrides, stateOverrides } from '../callArguments.ts'
 import type { MethodTable } from '../context.ts'
@@ -82,6 +83,7 @@ export function createSimulateMethods(
           calls: block.calls.map((call) => checkCall(call, chain.config.chainId)),
         })),
         gasCap: callGasCap === 0n ? undefined : callGasCap,
+        budget: new AnswerBudget('simulate fewer calls'),
       }
       const simulated = await chain.simulateBlocks(request, hash, signal).catch((error: unknown) => {
         throw toAnswer(error)

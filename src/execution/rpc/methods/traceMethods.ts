@@ -1,4 +1,6 @@
+import { WrittenJson } from '../../../jsonRpc/bodyChunks.ts'
 import { DecodeError } from '../../../lib/errors.ts'
+import type { Hex } from '../../../lib/hex.ts'
 import { asObject, type JsonObject } from '../../../lib/jsonReader.ts'
 import { decodeTransaction } from '../../../rollup/protocol/index.ts'
 import { toBlock } from '../../chain/blockReader.ts'
@@ -6,6 +8,7 @@ import type { ReadableChain } from '../../chain/chainView.ts'
 import { partsOfBlock } from '../../chain/storage/blockFile.ts'
 import { hasCode } from '../../errors.ts'
 import type { Block, BlockHeader } from '../../primitives/block.ts'
+import { AnswerBudget } from '../../tracing/answerBudget.ts'
 import { CallTracer } from '../../tracing/callTracer.ts'
 import { gasRefundTracers } from '../../tracing/gasRefundTracer.ts'
 import { PrestateTracer } from '../../tracing/prestateTracer.ts'
@@ -54,7 +57,7 @@ export function createTraceMethods(chain: ReadableChain, { callGasCap }: Pick<Rp
     if (block.header.number === 0) throw serverError('genesis is not traceable')
     const all = { from: 0, to: Number.POSITIVE_INFINITY }
     const results = await chain.traceBlock(block, all, make, client).catch(rethrowInvalid)
-    return results.map((result, index) => ({ txHash: block.transactions[index]?.hash, result }))
+    return results.map((result, index) => withHash(block.transactions[index]?.hash, result))
   }
   const requireBlock = async ({ hash: blockHash }: Pick<BlockHeader, 'hash'>): Promise<Block> => {
     const block = await chain.blockByHash(blockHash)
@@ -102,6 +105,11 @@ export function createTraceMethods(chain: ReadableChain, { callGasCap }: Pick<Rp
   }
 }
 
+function withHash(txHash: Hex | undefined, result: unknown): unknown {
+  if (!(result instanceof WrittenJson)) return { txHash, result }
+  return new WrittenJson([`{"txHash":"${txHash}","result":`, ...result.chunks, '}'])
+}
+
 /** An invalid block was given by the caller, so the error is the call's. */
 function rethrowInvalid(error: unknown): never {
   throw hasCode(error, 'invalid-block', 'invalid-transaction') ? serverError(`tracing failed: ${error.message}`) : error
@@ -133,6 +141,7 @@ function readTracer(json: JsonObject): Tracers {
   )
   if (unknown !== undefined) throw serverError(`trace option "${unknown}" is not supported`)
   const config = maybe(json.tracerConfig, (value) => asObject(value, 'tracerConfig')) ?? {}
+  const budget = new AnswerBudget('trace single transactions, or set "limit", "onlyTopCall" or "disableCode"')
   const flag = (from: JsonObject, name: string) => from[name] === true
   switch (json.tracer ?? '') {
     case '': {
@@ -143,11 +152,11 @@ function readTracer(json: JsonObject): Tracers {
         showMemory: flag(json, 'enableMemory'),
         limit: limit === 0 ? undefined : limit,
       }
-      return { make: () => new StructLogger(options) }
+      return { make: () => new StructLogger(options, budget) }
     }
     case 'callTracer': {
       const options = { withLog: flag(config, 'withLog'), onlyTopCall: flag(config, 'onlyTopCall') }
-      return { make: () => new CallTracer(options) }
+      return { make: () => new CallTracer(options, budget) }
     }
     case 'prestateTracer': {
       const options = {
@@ -157,7 +166,7 @@ function readTracer(json: JsonObject): Tracers {
         includeEmpty: flag(config, 'includeEmpty'),
       }
       if (options.diffMode && options.includeEmpty) throw serverError('cannot use diffMode with includeEmpty')
-      return { make: () => new PrestateTracer(options) }
+      return { make: () => new PrestateTracer(options, budget) }
     }
     case 'gasRefundTracer':
       return { make: gasRefundTracers(), needEarlier: true }
