@@ -14,7 +14,7 @@ import { createSemaphore } from '../../lib/semaphore.ts'
 import type { MethodTable } from './context.ts'
 import type { RpcOptions } from './options.ts'
 
-/** Methods that execute code. They end after `--rpc.evmtimeout`. */
+/** Methods that execute code. They end after `--rpc.evmtimeout`, except for witnesses of whole blocks. */
 const EXECUTES = /^(eth_call|eth_estimateGas|eth_createAccessList|eth_simulateV1|debug_(trace|exec)\w*)$/
 /** Methods that are always slow and may collect much data until they end. */
 const LONG = /^(eth_simulateV1|debug_(trace|exec)\w*)$/
@@ -79,6 +79,7 @@ function timeLimitOf(
   params: readonly JsonValue[],
   { evmTimeoutMs }: Pick<RpcOptions, 'evmTimeoutMs'>,
 ): number {
+  if (name.startsWith('debug_exec')) return 0
   return (name.startsWith('debug_trace') ? traceTimeoutMs(params.at(-1)) : undefined) ?? evmTimeoutMs
 }
 

@@ -1,4 +1,6 @@
+import { StreamedJson } from '../../../jsonRpc/bodyChunks.ts'
 import { toHex } from '../../../lib/hex.ts'
+import { yieldToLoop } from '../../../lib/yieldToLoop.ts'
 import { attributesFromJson } from '../../../rollup/protocol/index.ts'
 import type { PayloadAttributes } from '../../../rollup/protocol/types.ts'
 import type { ReadableChain } from '../../chain/chainView.ts'
@@ -19,11 +21,13 @@ export function createWitnessMethods(chain: ReadableChain): MethodTable {
     const block = await chain.blockByHash((await requireHeader(chain, selector)).hash)
     if (block === undefined) throw serverError('block not found')
     if (block.header.number === 0) throw serverError('genesis cannot be executed')
-    return toJson(await chain.witnessOfBlock(block, client))
+    return new StreamedJson(write(await chain.witnessOfBlock(block, client), client))
   }
   return {
-    debug_executePayload: method([hash, attributes], async ([parentHash, given], { signal }) =>
-      toJson(await chain.witnessOfAttributes(given, parentHash, signal)),
+    debug_executePayload: method(
+      [hash, attributes],
+      async ([parentHash, given], { signal }) =>
+        new StreamedJson(write(await chain.witnessOfAttributes(given, parentHash, signal), signal)),
     ),
     debug_executionWitness: method([blockNumber], ([selector], { signal }) => witnessOf(selector, signal)),
     debug_executionWitnessByBlockHash: method([hash], ([wanted], { signal }) =>
@@ -37,6 +41,18 @@ export function createWitnessMethods(chain: ReadableChain): MethodTable {
   }
 }
 
-function toJson({ state, codes, keys, headers }: ExecutionWitness) {
-  return { state: state.map(toHex), codes: codes.map(toHex), keys: keys.map(toHex), headers: headers.map(toHex) }
+/** A full block that reads other accounts in each call has a witness of tens of megabytes. */
+async function* write(witness: ExecutionWitness, signal: AbortSignal): AsyncGenerator<string> {
+  let before = '{'
+  for (const [name, list] of Object.entries(witness)) {
+    yield `${before}"${name}":[`
+    for (const [index, bytes] of list.entries()) {
+      await yieldToLoop('answer')
+      signal.throwIfAborted()
+      yield `${index === 0 ? '' : ','}"${toHex(bytes)}"`
+    }
+    yield ']'
+    before = ','
+  }
+  yield '}'
 }
