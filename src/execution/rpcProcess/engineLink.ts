@@ -116,7 +116,7 @@ export class EngineLink {
     } else {
       const headersOf = (hashes: Hex[]) => hashes.map(header).filter((found) => found !== undefined)
       const [removed, added] = [headersOf(message.removed), headersOf(message.added)]
-      const head = added.at(-1)
+      const head = header(message.head)
       // An old block may not be in the database any more.
       if (head !== undefined) for (const listener of this.headListeners) listener({ head, removed, added })
     }

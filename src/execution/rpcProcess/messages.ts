@@ -37,7 +37,7 @@ export type ToRpcProcess =
   | { kind: 'connection'; id: number; port: PortName }
   /** An answer, or the next part of a long answer. */
   | { kind: 'answer'; id: number; text: string; isEnd: boolean }
-  | { kind: 'head'; removed: Hex[]; added: Hex[] }
+  | { kind: 'head'; head: Hex; removed: Hex[]; added: Hex[] }
   | { kind: 'transaction'; transaction: SignedTransaction }
   | { kind: 'report'; id: number }
   /** Liveness check. The RPC process answers with `alive`. */

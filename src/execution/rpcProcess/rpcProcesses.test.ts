@@ -7,6 +7,7 @@ import { createPatientClient } from '../../jsonRpc/testUtils/patientClient.ts'
 import type { JsonValue } from '../../jsonRpc/types.ts'
 import { ManualClock } from '../../lib/clock.ts'
 import { fromHex, type Hex, toHex, toQuantity } from '../../lib/hex.ts'
+import { until } from '../../lib/testUtils/until.ts'
 import { BlockDriver } from '../testUtils/blockDriver.ts'
 import { type ExecutionNode, startExecutionNode } from '../testUtils/executionNode.ts'
 import { loadRecordedRpc } from '../testUtils/recordedRpc.ts'
@@ -208,6 +209,27 @@ describe('RPC processes', () => {
     await node.eth.request('eth_sendRawTransaction', [toHex(raw)])
     const head = await driver.build()
     await expect.poll(() => seen).toEqual([hash, head.blockHash])
+    await (await live.transport.getRpcClient()).close()
+  })
+
+  it('notify their subscribers of logs that a move of the head to its parent removes', async () => {
+    await using started = await start()
+    const live = createPublicClient({ transport: webSocket(started.url.replace('http', 'ws'), { reconnect: false }) })
+    const seen: { transactionHash: Hex; removed: boolean }[] = []
+    await live.transport.subscribe({ params: ['logs', {}], onData: ({ result }) => void seen.push(result) })
+    const before = node.chain.head()
+    const nonce = Number(await node.eth.request('eth_getTransactionCount', [DEV_ADDRESSES[2], 'latest']))
+    const { raw, hash } = signTransaction(DEV_KEYS[2], { nonce, to: null, data: BUSY, gasLimit: 200_000n })
+    await driver.build({ transactions: [raw], noTxPool: true })
+    const left = node.chain.head()
+    await until(() => seen.length === 1)
+    await driver.setHead(before.hash)
+    await until(() => seen.length === 2)
+    expect(seen).toMatchObject([
+      { transactionHash: hash, removed: false },
+      { transactionHash: hash, removed: true },
+    ])
+    await driver.setHead(left.hash)
     await (await live.transport.getRpcClient()).close()
   })
 

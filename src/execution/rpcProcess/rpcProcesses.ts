@@ -273,8 +273,8 @@ export class RpcProcesses {
     for (const unsubscribe of process.unsubscribe.splice(0)) unsubscribe()
     if (wanted.heads) {
       const hashesOf = (headers: readonly BlockHeader[]) => headers.map(({ hash }) => hash)
-      const onHead = ({ removed, added }: HeadChange) =>
-        this.send(process, { kind: 'head', removed: hashesOf(removed), added: hashesOf(added) })
+      const onHead = ({ head, removed, added }: HeadChange) =>
+        this.send(process, { kind: 'head', head: head.hash, removed: hashesOf(removed), added: hashesOf(added) })
       process.unsubscribe.push(chain.onHead(onHead))
     }
     if (wanted.transactions) {
