@@ -59,6 +59,11 @@ export class SenderQueue {
     return this.executable[nonce - this.base] ?? this.waiting.find((entry) => entry.transaction.nonce === nonce)
   }
 
+  /** The executable transactions with this nonce or a higher one. */
+  pendingFrom(nonce: number): readonly PoolEntry[] {
+    return this.executable.slice(Math.max(0, nonce - this.base))
+  }
+
   /** Highest total cost of the executable transactions in wei, without that of one nonce. */
   pendingCostWithout(nonce: number): bigint {
     return this.executableCost - (this.executable[nonce - this.base]?.cost ?? 0n)

@@ -1,6 +1,7 @@
 import fc from 'fast-check'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { ManualClock } from '../../lib/clock.ts'
+import type { Hex } from '../../lib/hex.ts'
 import { silentLogger } from '../../lib/logger.ts'
 import { errorWith } from '../../lib/testUtils/errorWith.ts'
 import { propertyRuns } from '../../lib/testUtils/propertyRuns.ts'
@@ -161,6 +162,32 @@ describe('pending and queued', () => {
     expect(pool.status()).toEqual({ pending: 3, queued: 0 })
     expect(pool.nextNonce(testAddress(1))).toBe(3)
     expect(walk().map(({ nonce }) => nonce)).toEqual([0, 1, 2])
+  })
+
+  it('announces each transaction that becomes executable when a gap closes, and each replacement', async () => {
+    const announced: [Hex, number][] = []
+    pool.onAdded(({ from, nonce }) => announced.push([from, nonce]))
+    for (const nonce of [2, 1, 3]) await pool.add(tx(1, { nonce }))
+    expect(announced).toEqual([])
+    await pool.add(tx(1))
+    const [first, second, third] = [1, 2, 3].map(testAddress) as [Hex, Hex, Hex]
+    expect(announced.splice(0)).toEqual([0, 1, 2, 3].map((nonce) => [first, nonce]))
+    await pool.add(tx(1, { nonce: 1, maxFeePerGas: 3n * GWEI, maxPriorityFeePerGas: 2_000_000n }))
+    expect(announced.splice(0)).toEqual([[first, 1]])
+
+    for (const sender of [2, 3]) for (const nonce of [1, 2]) await pool.add(tx(sender, { nonce }))
+    const block = chain.block([])
+    for (const sender of [2, 3]) chain.setAccount(testAddress(sender), { nonce: 1n })
+    // Sees the new head before the pool's own update.
+    const refused = pool.add(tx(2, { nonce: 1, value: 1n }))
+    chain.move(block, [block])
+    await expect(refused).rejects.toThrow(errorWith('replacement-underpriced'))
+    await pool.add(tx(4))
+    expect(announced).toEqual([
+      ...[1, 2].map((nonce) => [second, nonce]),
+      ...[1, 2].map((nonce) => [third, nonce]),
+      [testAddress(4), 0],
+    ])
   })
 
   it('limits the transactions of a sender behind a gap', async () => {

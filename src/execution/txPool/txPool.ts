@@ -240,7 +240,7 @@ export class TxPool implements TxSource {
       executable: gained,
     })
     for (const listener of this.takeListeners) listener(transaction)
-    if (gained) this.announce(transaction)
+    if (gained && previous !== undefined) this.announce([entry])
   }
 
   /** If the pool is full, evicts cheaper transactions that no other depends on. `freed` slots become free anyway. */
@@ -285,8 +285,9 @@ export class TxPool implements TxSource {
     if (queue.size === 0) this.senders.delete(transaction.from)
   }
 
-  /** Keeps the totals in step with a queue that `mutate` changes. */
+  /** Keeps the totals in step with a queue that `mutate` changes. Announces transactions that became executable. */
   private change<T>(queue: SenderQueue, mutate: () => T): T {
+    const before = queue.nextNonce
     this.slots.pending -= queue.slots.pending
     this.slots.queued -= queue.slots.queued
     try {
@@ -294,6 +295,7 @@ export class TxPool implements TxSource {
     } finally {
       this.slots.pending += queue.slots.pending
       this.slots.queued += queue.slots.queued
+      this.announce(queue.pendingFrom(before))
     }
   }
 
@@ -352,20 +354,16 @@ export class TxPool implements TxSource {
     const { chain } = this.modules
     let maxGas = maxTransactionGas(chain.head(), this.options.effectiveGasLimit)
     if (maxGas > MAX_TX_GAS && chain.isForkActive('karst', chain.head().timestamp)) maxGas = MAX_TX_GAS
-    let promoted: SignedTransaction | undefined
     for (const [sender, queue] of [...this.senders]) {
       const account = state.account(sender)
-      const before = queue.nextNonce
       const keep = (entry: PoolEntry): boolean => {
         entry.cost = transactionCost(entry.transaction, fees)
         return entry.cost <= (account?.balance ?? 0n) && entry.transaction.gasLimit <= maxGas
       }
       this.rebuild(queue, Number(account?.nonce ?? 0n), keep)
       if (queue.size === 0) this.senders.delete(sender)
-      else if (queue.nextNonce > before) promoted ??= queue.pending.at(-1)?.transaction
       await yieldToLoop()
     }
-    if (promoted !== undefined) this.announce(promoted)
   }
 
   private dropExpired(): void {
@@ -375,8 +373,9 @@ export class TxPool implements TxSource {
     }
   }
 
-  private announce(transaction: SignedTransaction): void {
-    for (const listener of this.addListeners) listener(transaction)
+  private announce(entries: readonly PoolEntry[]): void {
+    if (entries.length === 0) return
+    for (const { transaction } of entries) for (const listener of this.addListeners) listener(transaction)
     const waiters = this.waiters
     this.waiters = new Set()
     for (const wake of waiters) wake()
