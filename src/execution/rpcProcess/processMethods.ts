@@ -9,6 +9,7 @@ import { createReadMethods } from '../rpc/methods/readMethods.ts'
 import { createStateMethods } from '../rpc/methods/stateMethods.ts'
 import { createSubscribeMethods } from '../rpc/methods/subscribeMethods.ts'
 import type { RpcOptions } from '../rpc/options.ts'
+import { address, blockSelector, readParams } from '../rpc/params.ts'
 import type { EngineLink } from './engineLink.ts'
 
 export interface ProcessMethodModules {
@@ -57,10 +58,12 @@ export function createProcessMethods(
     eth_getTransactionByHash: pooled('eth_getTransactionByHash'),
     eth_getRawTransactionByHash: pooled('eth_getRawTransactionByHash'),
     debug_getRawTransaction: pooled('debug_getRawTransaction'),
-    eth_getTransactionCount: (params, context) =>
-      params[1] === 'pending'
+    eth_getTransactionCount: (params, context) => {
+      const [, block] = readParams([address, blockSelector], params)
+      return block.kind === 'label' && block.label === 'pending'
         ? engine.request('eth_getTransactionCount', params, context)
-        : reads.eth_getTransactionCount?.(params, context),
+        : reads.eth_getTransactionCount?.(params, context)
+    },
     eth_getFilterLogs: async (params, context) =>
       reads.eth_getLogs?.([await engine.request(FILTER_CRITERIA, params, context)], context),
   }

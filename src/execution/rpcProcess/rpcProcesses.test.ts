@@ -140,7 +140,9 @@ describe('RPC processes', () => {
     await expect(client.request('eth_sendRawTransaction', [toHex(raw)])).rejects.toThrow('already known')
     expect(node.pool.get(hash)).toBeDefined()
     expect(await client.request('eth_getTransactionByHash', [hash])).toMatchObject({ hash, blockHash: null })
-    expect(Number(await client.request('eth_getTransactionCount', [DEV_ADDRESSES[1], 'pending']))).toBe(nonce + 1)
+    for (const pending of ['pending', { blockNumber: 'pending' }]) {
+      expect(Number(await client.request('eth_getTransactionCount', [DEV_ADDRESSES[1], pending]))).toBe(nonce + 1)
+    }
     expect(Number(await client.request('eth_getTransactionCount', [DEV_ADDRESSES[1], 'latest']))).toBe(nonce)
     const long = `0x${'00'.repeat(300_000)}`
     await expect(client.request('eth_sendRawTransaction', [long])).rejects.toMatchObject({
