@@ -1,4 +1,5 @@
 import { EMPTY_BYTES } from '../../lib/bytes.ts'
+import { fromHex } from '../../lib/hex.ts'
 import {
   BASE_FEE_VAULT_ADDRESS,
   L1_FEE_VAULT_ADDRESS,
@@ -10,6 +11,7 @@ import { checkStart, MAX_INIT_CODE_BYTES, MAX_TX_GAS, type StartGas, settleGas, 
 import type { MessageResult } from '../evm/message.ts'
 import { type Environment, finishTransaction, runMessage } from '../evm/runMessage.ts'
 import type { DepositTransaction, Log, SignedTransaction } from '../primitives/block.ts'
+import { createAddress } from '../tx/createAddress.ts'
 import { checkedTip } from '../tx/effectiveTip.ts'
 import { postExecInvalid } from './postExecRules.ts'
 
@@ -115,6 +117,7 @@ export async function executeDeposit(env: Environment, tx: DepositTransaction): 
   const { intrinsic, floor } = start
   const problem = depositProblem(env, tx, intrinsic > floor ? intrinsic : floor)
   if (problem !== undefined) {
+    showUnrun(env, tx, nonce)
     world.setNonce(tx.from, nonce + 1n)
     finishTransaction(env)
     const gasUsed = tx.isSystemTx && !rules.regolith ? 0n : tx.gasLimit
@@ -136,6 +139,15 @@ export async function executeDeposit(env: Environment, tx: DepositTransaction): 
   const gasUsed = rules.regolith ? settleGas(start, result).gasUsed : tx.isSystemTx ? 0n : tx.gasLimit
   finishTransaction(env)
   return { ...outcomeOf(result, gasUsed, 0n), ...depositNonce }
+}
+
+/** Shows the tracer the message that the deposit would have run. The error is op-geth's. */
+function showUnrun({ evm: { tracer } }: Environment, tx: DepositTransaction, nonce: bigint): void {
+  const { from, to, value, gasLimit, data: input } = tx
+  const target = to ?? createAddress(fromHex(from), nonce)
+  const kind = to === null ? 'CREATE' : 'CALL'
+  tracer?.onEnter?.({ kind, from, to: target, value, gas: Number(gasLimit), input })
+  tracer?.onExit?.({ gasLeft: 0, output: EMPTY_BYTES, failure: 'failed deposit transaction' })
 }
 
 /** Why a deposit fails before it reaches the EVM. Undefined if it can run. */

@@ -94,7 +94,6 @@ export class CallTracer implements TransactionTracer {
 
   end({ gasUsed }: TracedResult): unknown {
     const { top } = this
-    // A deposit that failed before it reached the EVM.
     if (top === undefined) return {}
     top.gasUsed = toQuantity(gasUsed)
     if (this.options.withLog) dropFailedLogs(top, false)

@@ -1,7 +1,8 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { fromHex, type Hex, toHex } from '../../lib/hex.ts'
+import { fromHex, type Hex, toHex, toQuantity } from '../../lib/hex.ts'
 import { BlockDriver } from '../testUtils/blockDriver.ts'
 import { type ExecutionNode, startExecutionNode } from '../testUtils/executionNode.ts'
+import { deposit } from '../testUtils/memoryBlock.ts'
 import { loadRecordedRpc } from '../testUtils/recordedRpc.ts'
 import { DEV_ADDRESSES, DEV_KEYS, signTransaction } from '../testUtils/signTransaction.ts'
 import { AnswerBudget } from './answerBudget.ts'
@@ -142,4 +143,25 @@ describe('the limit of an answer', () => {
     expect([gas, structLogs.length]).toEqual([411_003, 105_002])
     expect(structLogs.at(-1)).toMatchObject({ op: 'STOP', stack: ['0x0'] })
   })
+})
+
+// Last, because the other tests read the head block.
+it('callTracer shows a deposit that fails before it runs', async () => {
+  const fields = { from: SENDER, data: Uint8Array.of(0xfe) }
+  const value = 10n ** 30n
+  const deposits = [
+    deposit({ ...fields, to: NOBODY, value, gasLimit: 50_000n }),
+    deposit({ ...fields, to: NOBODY, gasLimit: 20_000n }),
+    deposit({ ...fields, to: null, value, gasLimit: 60_000n }),
+  ]
+  const { blockHash = null } = await new BlockDriver(node.engine, holocene.rollup).build({
+    transactions: deposits.map(({ raw }) => raw),
+  })
+  const traced = await node.eth.request('debug_traceBlockByHash', [blockHash, { tracer: 'callTracer' }])
+  const shown = { from: SENDER, input: '0xfe', value: toQuantity(value), error: 'failed deposit transaction' }
+  expect((traced as { result: unknown }[]).slice(1).map(({ result }) => result)).toEqual([
+    { ...shown, type: 'CALL', to: NOBODY, gas: '0xc350', gasUsed: '0xc350' },
+    { ...shown, type: 'CALL', to: NOBODY, gas: '0x4e20', gasUsed: '0x4e20', value: '0x0' },
+    { ...shown, type: 'CREATE', gas: '0xea60', gasUsed: '0xea60' },
+  ])
 })
