@@ -56,7 +56,10 @@ const httpFlags = flagGroup('HTTP RPC', {
   'rpc.batch-request-limit': flag.integer(1000, 'Maximum number of calls in one batch', {
     min: 1,
   }),
-  'rpc.rangelimit': flag.integer(10_000, 'Maximum number of blocks in the range of eth_getLogs; 0 = no limit'),
+  'rpc.rangelimit': flag.integer(
+    100_000,
+    'Maximum difference between the last and the first block number of eth_getLogs; 0 = no limit',
+  ),
   'rpc.workers': flag.integer(
     0,
     'Maximum number of processes that serve HTTP and WebSockets. They start on demand; 0 = number of cores less one',

@@ -22,7 +22,7 @@ export interface RpcOptions {
   minSuggestedTipWei: bigint
   /** `--gpo.maxprice`. */
   maxSuggestedTipWei: bigint
-  /** Most blocks of one eth_getLogs. */
+  /** Longest range of one eth_getLogs: its last block less its first (`--rpc.rangelimit`). */
   maxLogRangeBlocks: number
   /** Most logs of one eth_getLogs. */
   maxLogs: number
@@ -39,7 +39,7 @@ export const DEFAULT_RPC_OPTIONS = {
   allowUnprotected: false,
   minSuggestedTipWei: 1_000_000n,
   maxSuggestedTipWei: 500_000_000_000n,
-  maxLogRangeBlocks: 10_000,
+  maxLogRangeBlocks: 100_000,
   maxLogs: 20_000,
   maxLogCharacters: 25_000_000,
 } as const

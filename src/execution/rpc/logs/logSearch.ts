@@ -52,9 +52,10 @@ export async function searchLogs(
     return logsOfBlock(chain, header, filter)
   }
   const [from, to] = await readRange(chain, filter.blocks)
-  if (to - from >= limits.maxLogRangeBlocks) {
-    const problem = `expected at most ${limits.maxLogRangeBlocks} blocks, got ${to - from + 1}`
-    throw new JsonRpcError(RPC_LIMIT_EXCEEDED, `block range is too large: ${problem}`)
+  // Counted and worded as in op-reth, because indexers split their ranges on its words.
+  if (to - from > limits.maxLogRangeBlocks) {
+    const problem = `query exceeds max block range ${limits.maxLogRangeBlocks}`
+    throw new JsonRpcError(RPC_LIMIT_EXCEEDED, `${problem}: ${to - from + 1} blocks`)
   }
   const found: JsonRecord[] = []
   let characters = 0
