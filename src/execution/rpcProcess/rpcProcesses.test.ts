@@ -3,11 +3,13 @@ import { createPublicClient, webSocket } from 'viem'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { isAlive } from '../../../test/support/processes.ts'
 import type { RpcClient } from '../../jsonRpc/client.ts'
+import type { RpcHandler } from '../../jsonRpc/server.ts'
 import { createPatientClient } from '../../jsonRpc/testUtils/patientClient.ts'
 import type { JsonValue } from '../../jsonRpc/types.ts'
 import { ManualClock } from '../../lib/clock.ts'
 import { fromHex, type Hex, toHex, toQuantity } from '../../lib/hex.ts'
 import { until } from '../../lib/testUtils/until.ts'
+import type { SignedTransaction } from '../primitives/block.ts'
 import { BlockDriver } from '../testUtils/blockDriver.ts'
 import { type ExecutionNode, startExecutionNode } from '../testUtils/executionNode.ts'
 import { loadRecordedRpc } from '../testUtils/recordedRpc.ts'
@@ -149,6 +151,45 @@ describe('RPC processes', () => {
       rpcCode: -32602,
       message: expect.stringContaining('524288'),
     })
+    await driver.build()
+  })
+
+  it('wait for the receipt of a sent transaction, until it is mined, time is over, or the client leaves', async () => {
+    const watched: AbortSignal[] = []
+    const { eth_sendRawTransactionSync: send } = node.methods
+    node.methods.eth_sendRawTransactionSync = (params, context) => {
+      watched.push(context.signal)
+      return send?.(params, context)
+    }
+    await using started = await start()
+    const client = started.client()
+    const next = Number(await client.request('eth_getTransactionCount', [DEV_ADDRESSES[1], 'pending']))
+    const [first, second, third] = [0, 1, 2].map((step) =>
+      signTransaction(DEV_KEYS[1], { nonce: next + step, to: NOBODY, gasLimit: 21_000n }),
+    ) as [SignedTransaction, SignedTransaction, SignedTransaction]
+    const receipt = client.request('eth_sendRawTransactionSync', [toHex(first.raw)])
+    await until(() => node.pool.get(first.hash))
+    // A block without the transaction does not end the wait.
+    await driver.build({ noTxPool: true })
+    await driver.build()
+    expect(await receipt).toEqual(await client.request('eth_getTransactionReceipt', [first.hash]))
+    expect(await receipt).toMatchObject({ transactionHash: first.hash, status: '0x1' })
+
+    await expect(client.request('eth_sendRawTransactionSync', [toHex(second.raw), '0x1'])).rejects.toMatchObject({
+      rpcCode: 4,
+      message: "The transaction was added to the transaction pool but wasn't processed in 0.001s",
+      data: second.hash,
+    })
+    await expect(client.request('eth_sendRawTransactionSync', [toHex(second.raw)])).rejects.toThrow('already known')
+
+    const leaving = new AbortController()
+    const left = client.request('eth_sendRawTransactionSync', [toHex(third.raw)], { signal: leaving.signal })
+    await until(() => node.pool.get(third.hash))
+    expect(watched.map(({ aborted }) => aborted)).toEqual([false, false, false, false])
+    leaving.abort()
+    await expect(left).rejects.toThrow()
+    await until(() => watched.at(-1)?.aborted)
+    node.methods.eth_sendRawTransactionSync = send as RpcHandler
     await driver.build()
   })
 

@@ -167,6 +167,7 @@ export function executionCalls({ block, signedTransaction, account }: ChainFacts
       signedTransaction,
       { blockNumberMin: '0x1', timestampMax: '0xffffffff', knownAccounts: { [ADDRESS]: { '0x0': hash } } },
     ],
+    eth_sendRawTransactionSync: [signedTransaction, '0x1'],
     eth_simulateV1: [
       { blockStateCalls: [{ blockOverrides: { number: '0x100' }, stateOverrides: overrides, calls: [call] }] },
       'latest',

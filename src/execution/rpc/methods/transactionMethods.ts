@@ -1,8 +1,10 @@
+import type { RpcContext } from '../../../jsonRpc/callContext.ts'
 import type { RpcHandler } from '../../../jsonRpc/server.ts'
 import { JsonRpcError } from '../../../jsonRpc/types.ts'
 import { describeError } from '../../../lib/errors.ts'
-import { toHex, toQuantity } from '../../../lib/hex.ts'
+import { type Hex, toHex, toQuantity } from '../../../lib/hex.ts'
 import { createSemaphore } from '../../../lib/semaphore.ts'
+import { untilAborted } from '../../../lib/untilAborted.ts'
 import { yieldToLoop } from '../../../lib/yieldToLoop.ts'
 import { decodeSignedTransaction } from '../../../rollup/protocol/index.ts'
 import type { SignedTransaction, TransactionCondition } from '../../primitives/block.ts'
@@ -11,16 +13,25 @@ import { TX_MAX_BYTES } from '../../txPool/options.ts'
 import type { MethodTable, RpcModules } from '../context.ts'
 import { serverError } from '../errors.ts'
 import { formatTransaction } from '../format/formatTransaction.ts'
+import { createInclusionWatch } from '../inclusionWatch.ts'
 import type { RpcOptions } from '../options.ts'
 import * as param from '../params.ts'
 import { method } from '../params.ts'
 
-type Modules = Pick<RpcModules, 'chain' | 'pool' | 'sequencer' | 'logger'>
+type Modules = Pick<RpcModules, 'chain' | 'pool' | 'sequencer' | 'logger' | 'clock'>
 type Options = Pick<RpcOptions, 'admitToPool' | 'txFeeCapWei' | 'allowUnprotected'>
+
+/** geth's default for eth_sendRawTransactionSync. Its maximum is a minute, after which a call ends here. */
+const DEFAULT_WAIT_MS = 20_000
+const MAX_WAIT_MS = 50_000
+/** EIP-7966. */
+const NOT_MINED = 4
+
+const waitTime: param.Param<number> = { parse: (value) => param.readInteger(value, 'timeout'), fallback: () => 0 }
 
 /** eth_ methods that send transactions and read pool transactions. `mined` are the methods that read blocks. */
 export function createTransactionMethods(modules: Modules, options: Options, mined: MethodTable): MethodTable {
-  const { chain, pool } = modules
+  const { chain, pool, clock } = modules
   /** A transaction that is not in a block may be in the pool. */
   const pooled = (
     ofBlocks: RpcHandler | undefined,
@@ -33,27 +44,53 @@ export function createTransactionMethods(modules: Modules, options: Options, min
       return waiting === undefined ? absent : show(waiting)
     })
   const decoding = createSemaphore(1)
+  const submit = async (raw: Uint8Array) => {
+    // Recovering the senders of a whole batch at once would block the event loop.
+    const transaction = await decoding.run(async () => {
+      await yieldToLoop('answer')
+      return readTransaction(raw)
+    })
+    return send(modules, options, transaction)
+  }
+  const watchInclusion = createInclusionWatch(chain)
+  const untilMined = async (hash: Hex, waitMs: number, context: RpcContext) => {
+    const { promise: mining, resolve, reject } = Promise.withResolvers<unknown>()
+    const look = () =>
+      void (async () => mined.eth_getTransactionReceipt?.([hash], context))().then((receipt) => {
+        if (receipt !== null) resolve(receipt)
+      }, reject)
+    const endWatch = watchInclusion(hash, look)
+    const cancel = clock.setTimeout(() => reject(notMined(hash, waitMs)), waitMs)
+    try {
+      look()
+      return await untilAborted(mining, context.signal)
+    } finally {
+      cancel()
+      endWatch()
+    }
+  }
   return {
     eth_getTransactionByHash: pooled(mined.eth_getTransactionByHash, null, (waiting) =>
       formatTransaction(waiting, undefined),
     ),
     eth_getRawTransactionByHash: pooled(mined.eth_getRawTransactionByHash, '0x', ({ raw }) => toHex(raw)),
     debug_getRawTransaction: pooled(mined.debug_getRawTransaction, '0x', ({ raw }) => toHex(raw)),
-    eth_sendRawTransaction: method([param.data], async ([raw]) => {
-      // Recovering the senders of a whole batch at once would block the event loop.
-      const transaction = await decoding.run(async () => {
-        await yieldToLoop('answer')
-        return readTransaction(raw)
-      })
-      return send(modules, options, transaction)
-    }),
+    eth_sendRawTransaction: method([param.data], ([raw]) => submit(raw)),
+    // EIP-7966, with geth's reading: a transaction after a nonce gap is pooled, and 0 stands for the default wait.
+    eth_sendRawTransactionSync: method([param.data, waitTime], async ([raw, waitMs], context) =>
+      untilMined(await submit(raw), Math.min(waitMs || DEFAULT_WAIT_MS, MAX_WAIT_MS), context),
+    ),
     // This node holds no keys: wallets sign.
     eth_accounts: method([], () => []),
     eth_pendingTransactions: method([], () => []),
   }
 }
 
-export async function send(modules: Modules, options: Options, transaction: SignedTransaction): Promise<string> {
+export async function send(
+  modules: Omit<Modules, 'clock'>,
+  options: Options,
+  transaction: SignedTransaction,
+): Promise<Hex> {
   const { pool, sequencer, logger } = modules
   checkFee(transaction, options.txFeeCapWei)
   if (transaction.chainId === undefined && !options.allowUnprotected) {
@@ -90,6 +127,11 @@ export function readTransaction(raw: Uint8Array): SignedTransaction {
   } catch (error) {
     throw serverError(describeError(error))
   }
+}
+
+function notMined(hash: Hex, waitMs: number): JsonRpcError {
+  const message = `The transaction was added to the transaction pool but wasn't processed in ${waitMs / 1000}s`
+  return new JsonRpcError(NOT_MINED, message, { data: hash })
 }
 
 function formatCondition({ knownAccounts, blocks, timestamps }: TransactionCondition): object {
