@@ -3,8 +3,8 @@ import type { HttpBindings } from '@hono/node-server'
 import { RESPONSE_ALREADY_SENT } from '@hono/node-server/utils/response'
 import { type Context, Hono, type MiddlewareHandler } from 'hono'
 import { EMPTY_BYTES } from '../lib/bytes.ts'
-import { type Clock, systemClock, unixSeconds } from '../lib/clock.ts'
-import { createJwtCheck } from '../lib/jwt.ts'
+import { type Clock, systemClock } from '../lib/clock.ts'
+import { createBearerCheck } from '../lib/jwt.ts'
 import { createTokenCheck, type TokenAccess } from './bearerToken.ts'
 import { type CallEnv, readBody } from './bodies.ts'
 import { type BodyChunks, sizeOf } from './bodyChunks.ts'
@@ -78,12 +78,9 @@ const jsonOnly: MiddlewareHandler<CallEnv> = async (context, next) => {
 }
 
 function requireJwt(secret: Uint8Array, clock: Clock): MiddlewareHandler<CallEnv> {
-  const check = createJwtCheck(secret)
+  const check = createBearerCheck(secret, clock)
   return async (context, next) => {
-    const { authorization = '' } = context.env.incoming.headers
-    const problem = authorization.startsWith('Bearer ')
-      ? check(authorization.slice(7), unixSeconds(clock))
-      : 'missing token'
+    const problem = check(context.env.incoming.headers.authorization)
     return problem === undefined ? next() : context.text(problem, 401)
   }
 }

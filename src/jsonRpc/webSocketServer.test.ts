@@ -1,6 +1,8 @@
 import { once } from 'node:events'
 import { connect, type Socket } from 'node:net'
 import { afterEach, describe, expect, it } from 'vitest'
+import { systemClock, unixSeconds } from '../lib/clock.ts'
+import { createJwt } from '../lib/jwt.ts'
 import { createUpgradeApp, type HttpServerHandle, serveApp } from './httpServer.ts'
 import { createRpcDispatcher, type RpcHandler } from './server.ts'
 import type { WebSocketOptions } from './webSocketServer.ts'
@@ -8,6 +10,7 @@ import type { WebSocketOptions } from './webSocketServer.ts'
 /** RFC 6455, section 5.2. */
 const OPCODE = { continuation: 0, text: 1, ping: 9, pong: 10, close: 8 } as const
 const KEY = 'dGhlIHNhbXBsZSBub25jZQ=='
+const SECRET = new Uint8Array(32).fill(7)
 const open: (HttpServerHandle | Socket)[] = []
 
 afterEach(async () => {
@@ -171,6 +174,16 @@ describe('the handshake', () => {
     expect(await new RawClient(port).shake()).toContain('503')
     first.socket.destroy()
     await expect.poll(async () => (await new RawClient(port).shake()).split(' ')[1]).toBe('101')
+  })
+
+  it("needs the Engine API's token where it guards the port", async () => {
+    const { port } = await start({ jwtSecret: SECRET })
+    const shake = (secret: Uint8Array, issuedAtS = unixSeconds(systemClock)) =>
+      new RawClient(port).shake({ Authorization: `Bearer ${createJwt(secret, issuedAtS)}` })
+    expect(await new RawClient(port).shake()).toContain('401')
+    expect(await shake(new Uint8Array(32))).toContain('401')
+    expect(await shake(SECRET, 1_000)).toContain('401')
+    expect(await shake(SECRET)).toContain('101')
   })
 
   it('is refused for a host name that is not allowed', async () => {

@@ -2,7 +2,9 @@ import { randomBytes } from 'node:crypto'
 import type { IncomingMessage, Server } from 'node:http'
 import type { Duplex } from 'node:stream'
 import { type RawData, type WebSocket, WebSocketServer } from 'ws'
+import { systemClock } from '../lib/clock.ts'
 import { type Hex, toHex } from '../lib/hex.ts'
+import { createBearerCheck } from '../lib/jwt.ts'
 import { createSemaphore, type Semaphore } from '../lib/semaphore.ts'
 import { createTokenCheck, type TokenAccess } from './bearerToken.ts'
 import { LARGE_BODY_BYTES } from './bodies.ts'
@@ -22,6 +24,8 @@ export interface WebSocketOptions {
   allowedHosts?: readonly string[]
   /** As over HTTP. The handshake carries the token. */
   access?: TokenAccess | undefined
+  /** As over HTTP: if set, the handshake needs the Engine API's bearer token. */
+  jwtSecret?: Uint8Array
   /** The method name of notifications, such as `eth_subscription`. */
   notification: string
   onDropped?: (reason: string) => void
@@ -76,7 +80,9 @@ export function serveWebSockets(server: Server, options: WebSocketOptions): () =
   const unreadOfAll = () => [...connections].reduce((sum, { unreadBytes }) => sum + unreadBytes, 0)
   const isHostAllowed = createHostCheck(options.allowedHosts ?? ['*'])
   const { access } = options
-  const largeMessages = createSemaphore(MAX_LARGE_MESSAGES)
+  // The rollup node's messages do not wait, as over HTTP.
+  const largeMessages = createSemaphore(options.jwtSecret === undefined ? MAX_LARGE_MESSAGES : Number.POSITIVE_INFINITY)
+  const jwtProblem = options.jwtSecret && createBearerCheck(options.jwtSecret, systemClock)
   const hasToken = access === undefined ? () => true : createTokenCheck(access)
   const maxConnections = options.maxConnections ?? DEFAULT_MAX_CONNECTIONS
   const handshakes = new WebSocketServer({
@@ -96,7 +102,8 @@ export function serveWebSockets(server: Server, options: WebSocketOptions): () =
     const foreign = foreignOrigin(origin, options.allowedOrigins, host)
     if (foreign !== undefined || !isHostAllowed(host)) return refuse(socket, '403 Forbidden')
     const lacksToken = !hasToken(authorizationOf(request))
-    if (lacksToken && access?.guardsReading) return refuse(socket, '401 Unauthorized')
+    const isRefused = (lacksToken && access?.guardsReading) || jwtProblem?.(authorizationOf(request)) !== undefined
+    if (isRefused) return refuse(socket, '401 Unauthorized')
     if (connections.size >= maxConnections) return refuse(socket, '503 Service Unavailable')
     handshakes.handleUpgrade(request, socket, first, (client) => {
       const connection = new Connection(client, socket, lacksToken, options, { unreadOfAll, largeMessages })

@@ -1,6 +1,7 @@
 import { createHmac, randomBytes, timingSafeEqual } from 'node:crypto'
 import { linkSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { dirname } from 'node:path'
+import { type Clock, unixSeconds } from './clock.ts'
 import { describeError, isErrno, UsageError } from './errors.ts'
 import { fromHex, toHex } from './hex.ts'
 import { makeDirectory } from './makeDirectory.ts'
@@ -31,6 +32,16 @@ export function createJwtCheck(secret: Uint8Array): (token: string, nowSeconds: 
     }
     return Math.abs(nowSeconds - known.issuedAt) > JWT_MAX_SKEW_SECONDS ? 'stale token' : undefined
   }
+}
+
+/** Like `createJwtCheck`, for Authorization headers at the clock's time. */
+export function createBearerCheck(
+  secret: Uint8Array,
+  clock: Clock,
+): (authorization: string | undefined) => string | undefined {
+  const check = createJwtCheck(secret)
+  return (authorization = '') =>
+    authorization.startsWith('Bearer ') ? check(authorization.slice(7), unixSeconds(clock)) : 'missing token'
 }
 
 /** Verifies the signature and returns the issue time in seconds. */

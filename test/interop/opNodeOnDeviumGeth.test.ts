@@ -31,7 +31,9 @@ describe.skipIf(opNode === undefined)(title, () => {
     testnet = await startTestnet({ nodes: 1, args: ['--fork', fork] })
     ours = connectTo(testnet.nodes[0]?.rollupRpc)
     const geth = await startDeviumGeth(testnet.joinDir, directory)
-    theirs = connectTo(await startOpNode(opNode ?? '', geth, testnet, directory))
+    // Over a WebSocket, as in op-node's tutorials. Other tests drive the Engine API over HTTP.
+    const overWebSocket = { ...geth, engineUrl: geth.engineUrl.replace('http', 'ws') }
+    theirs = connectTo(await startOpNode(opNode ?? '', overWebSocket, testnet, directory))
   })
 
   afterAll(async () => {

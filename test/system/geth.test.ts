@@ -15,7 +15,7 @@ import type { RpcClient } from '../../src/jsonRpc/client.ts'
 import { createPatientClient } from '../../src/jsonRpc/testUtils/patientClient.ts'
 import { createWebSocketRpcClient } from '../../src/jsonRpc/webSocketClient.ts'
 import { fromHex, toHex } from '../../src/lib/hex.ts'
-import { loadJwtSecret } from '../../src/lib/jwt.ts'
+import { createJwt, loadJwtSecret } from '../../src/lib/jwt.ts'
 import { postJson } from '../../src/lib/testUtils/httpRequest.ts'
 
 // The real program, run as by an operator, on the genesis of a chain recorded from op-geth.
@@ -81,6 +81,7 @@ interface Running {
   output: () => string
   eth: string
   engine: RpcClient
+  engineUrl: string
   driver: BlockDriver
 }
 
@@ -100,8 +101,9 @@ async function whenStarted(datadir: string, started: Launched): Promise<Running>
   })
   const urlOf = (field: string) => new RegExp(`\\b${field}="?(http://[^\\s"]+)`).exec(line)?.[1] ?? ''
   const jwtSecret = loadJwtSecret(join(datadir, 'geth', 'jwtsecret'), { create: false })
-  const engine = createPatientClient({ url: urlOf('engine'), jwtSecret })
-  return { ...started, eth: urlOf('http'), engine, driver: new BlockDriver(engine, recording.rollup) }
+  const engineUrl = urlOf('engine')
+  const engine = createPatientClient({ url: engineUrl, jwtSecret })
+  return { ...started, eth: urlOf('http'), engine, engineUrl, driver: new BlockDriver(engine, recording.rollup) }
 }
 
 async function stop({ child, ended, engine }: Running, signal: NodeJS.Signals = 'SIGINT'): Promise<Ended> {
@@ -323,6 +325,24 @@ describe('running', () => {
     expect(foreign.headers).not.toHaveProperty(CORS)
     expect(await postJson(named.eth, { host: 'localhost' }, call)).toMatchObject({ status: 403 })
     await stop(named)
+  })
+
+  it('serves the Engine API over WebSockets to clients with the secret', async () => {
+    const datadir = await newDatadir()
+    const node = await start(datadir)
+    const jwt = createJwt(loadJwtSecret(join(datadir, 'geth', 'jwtsecret'), { create: false }), Date.now() / 1000)
+    const url = node.engineUrl.replace('http', 'ws')
+    const engine = createWebSocketRpcClient({ url, headers: { authorization: `Bearer ${jwt}` } })
+    await new BlockDriver(engine, recording.rollup).build()
+    expect(await engine.request('eth_blockNumber', [])).toBe('0x1')
+    // A message longer than the public ports allow.
+    const payload = { blockHash: genesisHash, transactions: [`0x${'00'.repeat(3_000_000)}`] }
+    await expect(engine.request('engine_newPayloadV3', [payload, [], genesisHash])).rejects.toMatchObject({
+      rpcCode: -32602,
+    })
+    await engine.close()
+    await expect(createWebSocketRpcClient({ url }).request('eth_blockNumber', [])).rejects.toThrow()
+    await stop(node)
   })
 
   it('a viem wallet deploys and calls a contract', async () => {

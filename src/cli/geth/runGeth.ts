@@ -135,20 +135,29 @@ export async function runGeth(
       ? await createMetrics({ chain, pool, rpcProcesses, clock }, values.datadir)
       : undefined
     const engineMethods = selectNamespaces({ ...methods, ...engine.methods }, ENGINE_NAMESPACES)
-    const auth = await serveApp(
-      createRpcApp({
-        dispatcher: dispatch(engineMethods, {
-          work: 'block',
-          ...(metrics === undefined ? {} : { onCall: metrics.onCall }),
-        }),
-        allowedHosts: values.authrpcVhosts,
-        jwtSecret,
-        maxBodyBytes: ENGINE_BODY_BYTES,
+    const guarded = {
+      dispatcher: dispatch(engineMethods, {
+        work: 'block',
+        ...(metrics === undefined ? {} : { onCall: metrics.onCall }),
       }),
+      allowedHosts: values.authrpcVhosts,
+      jwtSecret,
+    }
+    const auth = await serveApp(
+      createRpcApp({ ...guarded, maxBodyBytes: ENGINE_BODY_BYTES }),
       hostOf(values.authrpcAddr),
       values.authrpcPort,
       '--authrpc.port',
-      { signal },
+      {
+        signal,
+        webSockets: {
+          ...guarded,
+          allowedOrigins: [],
+          notification: 'eth_subscription',
+          maxMessageBytes: ENGINE_BODY_BYTES,
+          onDropped: (reason) => rpcLogger.warn('A WebSocket client of the Engine API was dropped', { reason }),
+        },
+      },
     )
     opened.defer(() => auth.close())
     const metricsServer = await metrics?.serve(hostOf(values.metricsAddr), values.metricsPort, signal)
