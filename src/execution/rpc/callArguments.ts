@@ -43,15 +43,17 @@ export const stateOverrides: Param<StateOverrides | undefined> = {
     const overrides: StateOverrides = {}
     for (const [address, given] of limitedEntries(asObject(value, 'state overrides'))) {
       const json = asObject(given, address)
-      if (json.state !== undefined && json.stateDiff !== undefined) {
+      const state = maybe(json.state, readSlots)
+      const stateDiff = maybe(json.stateDiff, readSlots)
+      if (state !== undefined && stateDiff !== undefined) {
         throw new TypeError(`account ${address} has both 'state' and 'stateDiff'`)
       }
       const override: AccountOverride = defined({
         nonce: bigint(json, 'nonce'),
         balance: bigint(json, 'balance'),
         code: maybe(json.code, (code) => jsonBytes(code, 'code')),
-        state: maybe(json.state, readSlots),
-        stateDiff: maybe(json.stateDiff, readSlots),
+        state,
+        stateDiff,
         movePrecompileTo: maybe(json.movePrecompileToAddress, (to) => normalizeHex(to, 20, 'movePrecompileToAddress')),
       })
       overrides[normalizeHex(address, 20, 'address')] = override

@@ -193,6 +193,27 @@ describe('contracts', () => {
     ).rejects.toMatchObject({ rpcCode: 3, message: 'execution reverted', data: '0x12345678' })
   })
 
+  it('raw transactions by their place in a block, 0x where there is none', async () => {
+    const { blockHash, blockNumber, transactionIndex } = emitted
+    const raw = await request('eth_getRawTransactionByHash', emitted.transactionHash)
+    expect(await request('eth_getRawTransactionByBlockHashAndIndex', blockHash, transactionIndex)).toBe(raw)
+    expect(await request('eth_getRawTransactionByBlockNumberAndIndex', blockNumber, transactionIndex)).toBe(raw)
+    expect(await request('eth_getRawTransactionByBlockHashAndIndex', blockHash, '0x99')).toBe('0x')
+    expect(await request('eth_getRawTransactionByBlockNumberAndIndex', '0xffffff', '0x0')).toBe('0x')
+  })
+
+  it('eth_call takes null members of a state override for missing ones', async () => {
+    // Returns slot 0.
+    const code = '0x5f545f5260205ff3'
+    const [slot, word] = [`0x${'00'.repeat(32)}`, `0x${'07'.padStart(64, '0')}`]
+    for (const storage of [
+      { state: null, stateDiff: { [slot]: word } },
+      { state: { [slot]: word }, stateDiff: null },
+    ]) {
+      expect(await request('eth_call', { to: NOBODY }, 'latest', { [NOBODY]: { code, ...storage } })).toBe(word)
+    }
+  })
+
   it('eth_createAccessList lists the accessed slots', async () => {
     // SLOAD of slot 5.
     const overrides = { [NOBODY]: { code: '0x60055400' } }
@@ -365,6 +386,10 @@ describe('blocks and the node', () => {
     const block = await requestJson('eth_getBlockByHash', hash, false)
     expect(fromHex(String(await request('debug_getRawBlock', hash))).length).toBe(Number(block.size))
     expect(await request('debug_getRawReceipts', 'latest')).toHaveLength((block.transactions as string[]).length)
+  })
+
+  it('debug_chainConfig returns the config of the genesis', async () => {
+    expect(await request('debug_chainConfig')).toEqual(node.chain.config.json)
   })
 
   it('web3_clientVersion, net_version and eth_chainId identify the node', async () => {

@@ -149,6 +149,8 @@ export function executionCalls({ block, signedTransaction, account }: ChainFacts
     eth_getHeaderByNumber: ['safe'],
     eth_getLogs: [filter],
     eth_getProof: [ADDRESS, ['0x0', hash], 'latest'],
+    eth_getRawTransactionByBlockHashAndIndex: [hash, '0x0'],
+    eth_getRawTransactionByBlockNumberAndIndex: ['latest', '0x0'],
     eth_getRawTransactionByHash: [transaction],
     eth_getStorageAt: [ADDRESS, '0x0', 'finalized'],
     eth_getTransactionByBlockHashAndIndex: [hash, '0x0'],
@@ -180,6 +182,7 @@ export function executionCalls({ block, signedTransaction, account }: ChainFacts
     web3_sha3: ['0x1234'],
   }
   const plain = [
+    'debug_chainConfig',
     'eth_accounts',
     'eth_blobBaseFee',
     'eth_blockNumber',

@@ -1,4 +1,5 @@
-import { toQuantity } from '../../../lib/hex.ts'
+import { EMPTY_BYTES } from '../../../lib/bytes.ts'
+import { toHex, toQuantity } from '../../../lib/hex.ts'
 import type { ReadableChain } from '../../chain/chainView.ts'
 import type { BlockHeader } from '../../primitives/block.ts'
 import { findLabelledHeader } from '../blockLookup.ts'
@@ -19,16 +20,19 @@ export function createBlockMethods(chain: ReadableChain): MethodTable {
     const block = await blockOf(header)
     return block === undefined ? null : formatBlock(block, receipts)
   }
+  const blockAt = async (selector: BlockSelector) => blockOf(await findLabelledHeader(chain, selector))
   const transactionAt = async (selector: BlockSelector, index: number): Promise<JsonRecord | null> => {
-    const block = await blockOf(await findLabelledHeader(chain, selector))
+    const block = await blockAt(selector)
     const transaction = block?.transactions[index]
     if (block === undefined || transaction === undefined) return null
     const receipt = (await receiptsOf(block.header))?.[index]
     return formatTransaction(transaction, { header: block.header, index, receipt })
   }
+  const rawTransactionAt = async (selector: BlockSelector, index: number) =>
+    toHex((await blockAt(selector))?.transactions[index]?.raw ?? EMPTY_BYTES)
   const byHash = (hash: `0x${string}`): BlockSelector => ({ kind: 'hash', hash, requireCanonical: false })
   const transactionCount = async (selector: BlockSelector) => {
-    const block = await blockOf(await findLabelledHeader(chain, selector))
+    const block = await blockAt(selector)
     return block === undefined ? null : toQuantity(block.transactions.length)
   }
   // Blocks of an OP Stack chain have no uncles.
@@ -62,6 +66,12 @@ export function createBlockMethods(chain: ReadableChain): MethodTable {
     ),
     eth_getTransactionByBlockHashAndIndex: method([param.hash, param.index], ([hash, index]) =>
       transactionAt(byHash(hash), index),
+    ),
+    eth_getRawTransactionByBlockNumberAndIndex: method([param.blockNumber, param.index], ([selector, index]) =>
+      rawTransactionAt(selector, index),
+    ),
+    eth_getRawTransactionByBlockHashAndIndex: method([param.hash, param.index], ([hash, index]) =>
+      rawTransactionAt(byHash(hash), index),
     ),
     eth_getBlockReceipts: method([param.blockSelector], async ([selector]) => {
       const header = await findLabelledHeader(chain, selector)

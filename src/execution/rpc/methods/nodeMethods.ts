@@ -19,6 +19,7 @@ export function createNodeMethods(
     net_peerCount: method([], () => '0x0'),
     web3_clientVersion: method([], () => clientVersion),
     web3_sha3: method([data], ([bytes]) => keccak256Hex(bytes)),
+    debug_chainConfig: method([], () => chain.config.json),
     admin_nodeInfo: method([], () => ({
       name: clientVersion,
       listenAddr: '',
