@@ -2,7 +2,7 @@ import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import type { JsonValue } from '../../jsonRpc/types.ts'
 import { concatBytes } from '../../lib/bytes.ts'
 import { keccak256 } from '../../lib/hash.ts'
-import { type Hex, toHex } from '../../lib/hex.ts'
+import { type Hex, toHex, toQuantity } from '../../lib/hex.ts'
 import { createJwt } from '../../lib/jwt.ts'
 import { ZERO_HASH } from '../../rollup/protocol/types.ts'
 import { BlockDriver, forkchoice } from '../testUtils/blockDriver.ts'
@@ -209,6 +209,21 @@ describe('building', () => {
     expect(await mined(1000, 250)).toBe(2)
     expect(await mined(0, 0)).toBe(2)
     expect(node.pool.get(large.hash)).toBeUndefined()
+  })
+
+  it('leaves the gas above miner_setGasLimit unused', async () => {
+    for (const nonce of [0, 1, 2]) await node.pool.add(signTransaction(KEY, { nonce }))
+    // The first L1-info deposit fills empty slots, so it uses more gas.
+    await driver.build({ noTxPool: true })
+    const info = await driver.build({ noTxPool: true })
+    // The L1-info deposit and two transfers.
+    const limit = BigInt(String(info.gasUsed)) + 50_000n
+    expect(await node.eth.request('miner_setGasLimit', [toQuantity(limit)])).toBe(true)
+    const limited = await driver.build()
+    expect(limited.transactions).toHaveLength(3)
+    expect(limited.gasLimit).toBe(info.gasLimit)
+    expect(await node.eth.request('miner_setGasLimit', ['0x0'])).toBe(true)
+    expect((await driver.build()).transactions).toHaveLength(2)
   })
 
   it('includes no pool transactions with noTxPool', async () => {

@@ -9,7 +9,15 @@ import type { TxPool } from '../txPool/txPool.ts'
 /** The part of the transaction pool that wallets use. */
 export type RpcPool = Pick<
   TxPool,
-  'add' | 'get' | 'nextNonce' | 'status' | 'content' | 'senderAddresses' | 'onAdded' | 'setMaxDaSize'
+  | 'add'
+  | 'get'
+  | 'nextNonce'
+  | 'status'
+  | 'content'
+  | 'senderAddresses'
+  | 'onAdded'
+  | 'setMaxDaSize'
+  | 'setEffectiveGasLimit'
 >
 
 export interface RpcModules {

@@ -55,6 +55,7 @@ export class TxPool implements TxSource {
   private slots = { pending: 0, queued: 0 }
   private sequence = 0
   private daLimits: DaSizeLimits = {}
+  private builtGasLimit: bigint
   private readonly lock = createSemaphore(1)
   private waiters = new Set<() => void>()
   private takeListeners = new Set<(transaction: SignedTransaction) => void>()
@@ -66,6 +67,7 @@ export class TxPool implements TxSource {
   constructor(modules: TxPoolModules, options: Partial<TxPoolOptions> = {}) {
     this.modules = modules
     this.options = { ...DEFAULT_TX_POOL_OPTIONS, ...options }
+    this.builtGasLimit = this.options.effectiveGasLimit
   }
 
   start(): void {
@@ -151,8 +153,14 @@ export class TxPool implements TxSource {
     return createTxCursor(lanes(this.senders.values()), baseFee, this.options.minBlockTipWei)
   }
 
+  /** Gas limit of the blocks built here, if lower than the header's; 0 = none. */
   get effectiveGasLimit(): bigint {
-    return this.options.effectiveGasLimit
+    return this.builtGasLimit
+  }
+
+  /** Applies from the next block on. Unlike the option, it drops no transaction, since it may be raised again. */
+  setEffectiveGasLimit(gasLimit: bigint): void {
+    this.builtGasLimit = gasLimit
   }
 
   maxDaSize(): DaSizeLimits {

@@ -177,6 +177,7 @@ export function executionCalls({ block, signedTransaction, account }: ChainFacts
     eth_subscribe: ['logs', filter],
     eth_uninstallFilter: ['0x1'],
     eth_unsubscribe: ['0x1'],
+    miner_setGasLimit: ['0x0'],
     miner_setMaxDASize: ['0x0', '0x0'],
     txpool_contentFrom: [account],
     web3_sha3: ['0x1234'],

@@ -13,5 +13,11 @@ export function createMinerMethods({ pool, logger }: Pick<RpcModules, 'pool' | '
       logger.debug('Set the data availability limits', { transactionBytes, blockBytes })
       return true
     }),
+    // As in op-reth: it limits what a block takes from the pool, while the header keeps the rollup node's gas limit.
+    miner_setGasLimit: method([quantity], ([gasLimit]) => {
+      pool.setEffectiveGasLimit(gasLimit)
+      logger.info('Set the gas limit of built blocks', { gasLimit })
+      return true
+    }),
   }
 }
