@@ -24,6 +24,7 @@ export const POOL_ERROR_TEXTS = {
   'account-limit': 'account limit exceeded',
   'delegated-limit': 'in-flight transaction limit reached for delegated accounts',
   'delegated-gap': 'gapped-nonce tx from delegated accounts',
+  'authority-reserved': 'authority already reserved',
   'future-replaces-pending': 'future transaction tries to replace pending',
   'pool-full': 'txpool is full',
 } as const

@@ -1,3 +1,4 @@
+import type { Hex } from '../../lib/hex.ts'
 import type { SignedTransaction } from '../primitives/block.ts'
 import { TX_SLOT_BYTES } from './options.ts'
 
@@ -5,6 +6,8 @@ export interface PoolEntry {
   transaction: SignedTransaction
   /** Highest cost in wei, L1 and operator fees included, by the fees of the head at the last check. */
   cost: bigint
+  /** The accounts that a set-code transaction authorizes. */
+  authorities: ReadonlySet<Hex>
   /** Milliseconds since the Unix epoch. */
   addedAtMs: number
   /** Order of arrival. It breaks ties between equal tips. */

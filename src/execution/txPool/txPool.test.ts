@@ -5,9 +5,17 @@ import type { Hex } from '../../lib/hex.ts'
 import { silentLogger } from '../../lib/logger.ts'
 import { errorWith } from '../../lib/testUtils/errorWith.ts'
 import { propertyRuns } from '../../lib/testUtils/propertyRuns.ts'
+import { decodeSignedTransaction } from '../../rollup/protocol/index.ts'
 import type { SignedTransaction } from '../primitives/block.ts'
 import { FakePoolChain } from '../testUtils/fakePoolChain.ts'
-import { signTransaction, type TestTransaction, testAddress, testKey } from '../testUtils/signTransaction.ts'
+import {
+  signAuthorization,
+  signSetCode,
+  signTransaction,
+  type TestTransaction,
+  testAddress,
+  testKey,
+} from '../testUtils/signTransaction.ts'
 import type { TxPoolOptions } from './options.ts'
 import { TxPool } from './txPool.ts'
 
@@ -202,6 +210,39 @@ describe('pending and queued', () => {
     await pool.add(tx(2))
     await clock.advance(3 * 3_600_000 + 120_000)
     expect(pool.status()).toEqual({ pending: 1, queued: 0 })
+  })
+})
+
+describe('accounts that pooled set-code transactions authorize', () => {
+  const setCode = (sender: number, authority: number) => {
+    const entry = signAuthorization(testKey(authority), { address: testAddress(9) })
+    return decodeSignedTransaction(signSetCode(testKey(sender), [entry, entry]))
+  }
+
+  beforeEach(() => {
+    chain.isthmus = true
+    chain.setGasLimit(60_000_000n)
+  })
+
+  it('have one transaction, which they may replace, until the set-code transaction leaves', async () => {
+    await pool.add(setCode(1, 2))
+    await expect(pool.add(tx(2, { nonce: 1 }))).rejects.toThrow(errorWith('delegated-gap'))
+    await pool.add(tx(2))
+    await expect(pool.add(tx(2, { nonce: 1 }))).rejects.toThrow(errorWith('delegated-limit'))
+    await pool.add(tx(2, { maxFeePerGas: 3n * GWEI, maxPriorityFeePerGas: 2_000_000n }))
+    const block = chain.block([])
+    chain.setAccount(testAddress(1), { nonce: 1n })
+    chain.move(block, [block])
+    await pool.add(tx(2, { nonce: 1 }))
+    expect(pool.content(testAddress(2)).pending.map(({ nonce }) => nonce)).toEqual([0, 1])
+  })
+
+  it('have no more than one before, else the set-code transaction is refused', async () => {
+    for (const nonce of [0, 1]) await pool.add(tx(2, { nonce }))
+    await expect(pool.add(setCode(1, 2))).rejects.toThrow('authority already reserved')
+    await pool.add(tx(3))
+    await pool.add(setCode(1, 3))
+    expect(pool.status()).toEqual({ pending: 4, queued: 0 })
   })
 })
 

@@ -16,6 +16,8 @@ import { isSigned, type SignedTransaction } from '../primitives/block.ts'
 import { EMPTY_STORAGE_ROOT } from '../state/account.ts'
 import { effectiveTip } from '../tx/effectiveTip.ts'
 import { blockProblem, stateProblem } from './condition.ts'
+import { authoritiesOf, checkDelegated } from './delegated.ts'
+import { EntryIndex } from './entryIndex.ts'
 import { TxPoolError } from './errors.ts'
 import { DEFAULT_TX_POOL_OPTIONS, type TxPoolOptions } from './options.ts'
 import { checkReplacement } from './replacement.ts'
@@ -51,7 +53,7 @@ export class TxPool implements TxSource {
   private readonly modules: TxPoolModules
   private readonly options: TxPoolOptions
   private readonly senders = new Map<Hex, SenderQueue>()
-  private readonly byHash = new Map<Hex, PoolEntry>()
+  private readonly entries = new EntryIndex()
   private slots = { pending: 0, queued: 0 }
   private sequence = 0
   private daLimits: DaSizeLimits = {}
@@ -106,7 +108,7 @@ export class TxPool implements TxSource {
     if (problem === undefined) return true
     this.modules.logger.debug('Dropped a transaction whose condition does not hold', { hash, problem })
     void this.exclusive(async () => {
-      const entry = this.byHash.get(hash)
+      const entry = this.entries.get(hash)
       if (entry !== undefined) this.remove(entry)
     })
     return false
@@ -118,7 +120,7 @@ export class TxPool implements TxSource {
   }
 
   get(hash: Hex): SignedTransaction | undefined {
-    return this.byHash.get(hash)?.transaction
+    return this.entries.get(hash)?.transaction
   }
 
   /** The nonce after the sender's executable transactions. Undefined if the sender has none in the pool. */
@@ -209,7 +211,7 @@ export class TxPool implements TxSource {
 
   private async insert(transaction: SignedTransaction): Promise<void> {
     const { chain } = this.modules
-    if (this.byHash.has(transaction.hash)) throw new TxPoolError('already-known')
+    if (this.entries.get(transaction.hash) !== undefined) throw new TxPoolError('already-known')
     checkTransaction(transaction, chain, chain.head(), this.options)
     const { state, fees } = await this.currentView()
     const account = state.account(transaction.from)
@@ -221,10 +223,12 @@ export class TxPool implements TxSource {
     const previous = queue.get(transaction.nonce)
     const cost = transactionCost(transaction, fees)
     checkAccount(transaction, account ?? { nonce: 0n, balance: 0n }, cost, queue.pendingCostWithout(transaction.nonce))
-    if (account !== undefined && account.codeHash !== EMPTY_CODE_HASH) checkDelegated(transaction, queue, accountNonce)
+    const isDelegated = account !== undefined && account.codeHash !== EMPTY_CODE_HASH
+    if (isDelegated || this.entries.isAuthority(transaction.from)) checkDelegated(transaction, queue)
     const entry: PoolEntry = {
       transaction,
       cost,
+      authorities: new Set(),
       addedAtMs: this.modules.clock.now(),
       sequence: this.sequence++,
       freeReplacements: 0,
@@ -234,11 +238,15 @@ export class TxPool implements TxSource {
     else if (!executable && queue.queued.length >= this.options.accountQueue) {
       throw new TxPoolError('account-limit', `at most ${this.options.accountQueue} transactions after a nonce gap`)
     }
+    entry.authorities = await authoritiesOf(transaction)
+    for (const authority of entry.authorities) {
+      if ((this.senders.get(authority)?.size ?? 0) > 1) throw new TxPoolError('authority-reserved')
+    }
     this.evict(entry, executable, previous === undefined ? 0 : slotsOf(previous))
     this.senders.set(transaction.from, queue)
     const gained = this.change(queue, () => {
-      if (previous !== undefined) this.byHash.delete(previous.transaction.hash)
-      this.byHash.set(transaction.hash, entry)
+      if (previous !== undefined) this.entries.delete(previous)
+      this.entries.add(entry)
       return queue.set(entry)
     })
     this.modules.logger.debug('Pooled new transaction', {
@@ -285,9 +293,10 @@ export class TxPool implements TxSource {
     return this.modules.chain.nextBaseFee(head, head.timestamp + 1)
   }
 
-  private remove({ transaction }: PoolEntry): void {
+  private remove(entry: PoolEntry): void {
+    const { transaction } = entry
     const queue = this.senders.get(transaction.from)
-    this.byHash.delete(transaction.hash)
+    this.entries.delete(entry)
     if (queue === undefined) return
     this.change(queue, () => queue.delete(transaction.nonce))
     if (queue.size === 0) this.senders.delete(transaction.from)
@@ -309,7 +318,7 @@ export class TxPool implements TxSource {
 
   private rebuild(queue: SenderQueue, accountNonce: number, keep?: (entry: PoolEntry) => boolean): void {
     const dropped = this.change(queue, () => queue.rebuild(accountNonce, keep))
-    for (const { transaction } of dropped) this.byHash.delete(transaction.hash)
+    for (const entry of dropped) this.entries.delete(entry)
   }
 
   private async currentView(): Promise<{ state: StateReader; fees: FeeSchedule }> {
@@ -388,13 +397,4 @@ export class TxPool implements TxSource {
     this.waiters = new Set()
     for (const wake of waiters) wake()
   }
-}
-
-/**
- * An account with delegated code may be emptied by others at any time, so it may have only one executable transaction
- * (geth).
- */
-function checkDelegated(transaction: SignedTransaction, queue: SenderQueue, accountNonce: number): void {
-  if (transaction.nonce !== accountNonce) throw new TxPoolError('delegated-gap')
-  if (queue.size > 0 && queue.get(transaction.nonce) === undefined) throw new TxPoolError('delegated-limit')
 }
