@@ -14,7 +14,15 @@ function start() {
   const requested: string[] = []
   const there = { canonical: hashOf(1), isKept: true, receiptBytes: 100 }
   const source: ChainReads = {
-    header: () => undefined,
+    header: (hash) => {
+      requested.push(`header ${hash.slice(0, 4)}`)
+      return Uint8Array.of(0)
+    },
+    canonicalHeaders: (first) => {
+      requested.push(`headers ${first}`)
+      const numbers = [first, first + 1, first + 2].filter((number) => number <= 9)
+      return numbers.map((number) => ({ hash: hashOf(number), header: Uint8Array.of(number) }))
+    },
     body: () => undefined,
     code: () => undefined,
     receipts: (hash) => {
@@ -58,6 +66,28 @@ describe('cached reads', () => {
     there.canonical = hashOf(2)
     expect(reads.canonicalHash(1)).toBe(hashOf(2))
     expect(reads.transaction(hashOf(5))).toEqual({ blockHash: hashOf(2), index: 0 })
+  })
+
+  it('read the blocks after the last one together', () => {
+    const { labels, requestedBy } = start()
+    const headers: unknown[] = []
+    const readFrom = (reads: ChainReads, first: number) => {
+      for (let number = first; number <= 10; number++) {
+        const hash = reads.canonicalHash(number)
+        headers.push(hash && reads.header(hash)?.[0])
+      }
+    }
+    expect(requestedBy((reads) => readFrom(reads, 4))).toEqual([
+      'canonical 4',
+      'header 0x01',
+      'headers 5',
+      'headers 8',
+      'headers 10',
+    ])
+    expect(headers).toEqual([0, 5, 6, 7, 8, 9, undefined])
+    expect(requestedBy((reads) => readFrom(reads, 5))).toEqual(['canonical 10'])
+    labels.reorgs = 1
+    expect(requestedBy((reads) => reads.canonicalHash(6))).toEqual(['canonical 6'])
   })
 
   it('reread a missing block', () => {

@@ -11,14 +11,31 @@ const MAX_TRANSACTIONS = 10_000
 const MAX_RECEIPTS = 256
 const MAX_RECEIPTS_BYTES = 32 * 1024
 const MAX_ROOTS = 64
+const MAX_AHEAD = 1_000
 
-/** Caches reads that cannot have changed. Each read from the engine process takes 100 µs. */
+/**
+ * Caches reads that cannot have changed. Each read from the engine process takes 100 µs. A block after the last one is
+ * read together with those after it, because a search for logs reads thousands in a row.
+ */
 export function cacheReads(reads: ChainReads, labels: () => Pick<LabelHashes, 'version' | 'reorgs'>): ChainReads {
   const canonical = new LruMap<number, Hex>(MAX_HASHES)
   const positions = new LruMap<Hex, TransactionPosition>(MAX_TRANSACTIONS)
   const receipts = new LruMap<Hex, Uint8Array>(MAX_RECEIPTS)
   /** Root nodes by block. */
   const roots = new LruMap<Hex, Uint8Array>(MAX_ROOTS)
+  /** Headers that were read with those before them. */
+  const ahead = new LruMap<Hex, Uint8Array>(MAX_AHEAD)
+  let lastRead = -1
+  const readCanonical = (number: number): Hex | undefined => {
+    const found = number === lastRead + 1 ? reads.canonicalHeaders?.(number) : undefined
+    lastRead = number + Math.max(1, found?.length ?? 0) - 1
+    if (found === undefined) return reads.canonicalHash(number)
+    for (const [offset, { hash, header }] of found.entries()) {
+      canonical.set(number + offset, hash)
+      ahead.set(hash, header)
+    }
+    return found[0]?.hash
+  }
   let before = labels()
   const forgetChanges = (): void => {
     const now = labels()
@@ -40,7 +57,8 @@ export function cacheReads(reads: ChainReads, labels: () => Pick<LabelHashes, 'v
   }
   return {
     ...reads,
-    canonicalHash: (number) => cached(canonical, number, () => reads.canonicalHash(number)),
+    canonicalHash: (number) => cached(canonical, number, () => readCanonical(number)),
+    header: (hash) => ahead.get(hash) ?? reads.header(hash),
     transaction: (hash) => cached(positions, hash, () => reads.transaction(hash)),
     receipts: (hash) =>
       cached(

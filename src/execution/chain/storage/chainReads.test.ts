@@ -50,3 +50,19 @@ describe('the state of a block, read from another process', () => {
     for (const number of [2, 3]) expect(open(number).balance(addressOf(0))).toBe(BigInt(number))
   })
 })
+
+it('headers of canonical blocks are read together, up to the last block', () => {
+  const chain: Partial<ChainReads> = {
+    canonicalHash: (number) => (number > 40 ? undefined : hashOf(number)),
+    header: (hash) => new Uint8Array(Number(hash)).fill(Number(hash)),
+  }
+  const reads = readOverChannel((request) => answerChainRead(chain as ChainReads, request))
+  const numbersOf = (first: number) =>
+    reads.canonicalHeaders?.(first).map(({ hash, header }) => {
+      expect(header).toEqual(chain.header?.(hash))
+      return Number(hash)
+    })
+  expect(numbersOf(38)).toEqual([38, 39, 40])
+  expect(numbersOf(0)).toEqual(Array.from({ length: 32 }, (_, number) => number))
+  expect(numbersOf(41)).toEqual([])
+})
