@@ -186,12 +186,15 @@ describe.skipIf(binary === undefined)(title, () => {
         ['eth_getBlockByHash', hash, true],
         ['eth_getTransactionByHash', hash],
         ['eth_getTransactionByBlockHashAndIndex', hash, '0x1'],
+        ['eth_getRawTransactionByBlockHashAndIndex', hash, '0x1'],
         ['eth_getBalance', SENDER, { blockHash: hash }],
         ['eth_getLogs', { blockHash: hash }],
       ])
     }
     for (const name of ['0x1', 'latest']) {
       await expectSame([
+        ['eth_getRawTransactionByBlockNumberAndIndex', name, '0x0'],
+        ['eth_getRawTransactionByBlockNumberAndIndex', name, '0x99'],
         ['debug_getRawHeader', name],
         ['debug_getRawBlock', name],
         ['debug_getRawReceipts', name],
@@ -241,6 +244,12 @@ describe.skipIf(binary === undefined)(title, () => {
         { to: NOBODY },
         'latest',
         { [NOBODY]: { code: '0x60005460005260206000f3', state: { [ZERO]: WORD } } },
+      ],
+      [
+        'eth_call',
+        { to: NOBODY },
+        'latest',
+        { [NOBODY]: { code: '0x60005460005260206000f3', state: null, stateDiff: { [ZERO]: WORD } } },
       ],
       ['eth_call', { from: NOBODY, to: SENDER, value: '0x10' }, 'latest', { [NOBODY]: { balance: '0x100' } }],
     ])
