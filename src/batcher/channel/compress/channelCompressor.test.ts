@@ -1,9 +1,11 @@
 import { brotliDecompressSync, inflateSync } from 'node:zlib'
 import { describe, expect, it } from 'vitest'
 import { concatBytes } from '../../../lib/bytes.ts'
+import { nextTurn } from '../../../lib/nextTurn.ts'
 import { noise } from '../../testUtils/spanBlocks.ts'
 import { COMPRESSION_ALGORITHMS, compressionAlgorithm } from './algorithm.ts'
 import { type ChannelCompressorOptions, createChannelCompressor } from './channelCompressor.ts'
+import { StreamCompressor } from './streamCompressor.ts'
 
 const create = (options: Partial<ChannelCompressorOptions>) =>
   createChannelCompressor({
@@ -52,6 +54,20 @@ describe('the shadow compressor', () => {
     expect(decompress(await finish(compressor)).equals(noise('0', 2_000))).toBe(true)
   })
 
+  it('is full above the length of a flushed stream and the 9 bytes of its end', async () => {
+    const stream = new StreamCompressor({ kind: 'zlib' })
+    const data = noise('0', 970)
+    await stream.write(data)
+    await stream.flush()
+    const isFullAt = async (targetOutputBytes: number) => {
+      const compressor = create({ targetOutputBytes })
+      await compressor.write(data)
+      return compressor.isFull
+    }
+    expect(await isFullAt(stream.length + 9)).toBe(false)
+    expect(await isFullAt(stream.length + 8)).toBe(true)
+  })
+
   it('fills its target but for the bytes that a stream adds', async () => {
     // A flushed zlib stream: 2 bytes before the data, 5 for a block of it, and 5 for the flush. Its end adds up to 9.
     for (const [length, fits] of [
@@ -88,6 +104,40 @@ describe('no compression', () => {
     expect(first).toHaveLength(500)
     expect(decompress(concatBytes(first, await finish(compressor)))).toHaveLength(1_000)
   })
+
+  it('is not full at its target', async () => {
+    const isFullAt = async (targetOutputBytes: number) => {
+      const compressor = create({ kind: 'none', targetOutputBytes })
+      await compressor.write(new Uint8Array(900))
+      return { isFull: compressor.isFull, length: compressor.readyBytes }
+    }
+    const { length } = await isFullAt(1_000)
+    expect(await isFullAt(length)).toMatchObject({ isFull: false })
+    expect(await isFullAt(length - 1)).toMatchObject({ isFull: true })
+  })
+})
+
+it.each(['ratio', 'none'] as const)('takes many writes without a warning of leaked listeners: %s', async (kind) => {
+  const warnings: string[] = []
+  const note = ({ name }: Error) => warnings.push(name)
+  process.on('warning', note)
+  try {
+    const compressor = create({ kind })
+    for (let count = 0; count < 20; count++) await compressor.write(noise(`${count}`, 1))
+    await nextTurn()
+    expect(warnings).not.toContain('MaxListenersExceededWarning')
+  } finally {
+    process.off('warning', note)
+  }
+})
+
+it('rejects what is under way, and all that follows, with the error of its stream', async () => {
+  const compressor = create({ kind: 'ratio' })
+  const closing = compressor.close().catch((reason) => reason)
+  const error: unknown = await compressor.write(noise('0', 10)).catch((reason) => reason)
+  expect(error).toMatchObject({ code: 'ERR_STREAM_WRITE_AFTER_END' })
+  expect(await closing).toBe(error)
+  await expect(compressor.write(noise('1', 10))).rejects.toBe(error)
 })
 
 describe('a compressor that was destroyed', () => {
@@ -95,6 +145,7 @@ describe('a compressor that was destroyed', () => {
     ['shadow', 'zlib'],
     ['shadow', 'brotli'],
     ['ratio', 'brotli-9'],
+    ['ratio', 'brotli'],
     ['none', 'zlib'],
   ] as const)('rejects a write: %s, %s', async (kind, name) => {
     const compressor = create({ kind, algorithm: compressionAlgorithm(name) })

@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto'
-import { brotliDecompressSync } from 'node:zlib'
+import { brotliDecompressSync, inflateSync } from 'node:zlib'
 import { expect, it } from 'vitest'
 import { concatBytes } from '../../../lib/bytes.ts'
 import { compressAll } from './algorithm.ts'
@@ -38,4 +38,22 @@ it.each([
     expect(output[0]).toBe(1)
     expect(Buffer.compare(brotliDecompressSync(output.subarray(1)), data)).toBe(0)
   }
+})
+
+it('zlib gives the same bytes in parts as at once', async () => {
+  const data = madeWords()
+  const compressor = createCompressor({ kind: 'zlib' })
+  await compressor.write(data.subarray(0, 1_000))
+  await compressor.write(data.subarray(1_000))
+  await compressor.end()
+  const output = compressor.read(Number.POSITIVE_INFINITY)
+  expect(Buffer.compare(output, await compressAll(data, { kind: 'zlib' }))).toBe(0)
+  expect(Buffer.compare(inflateSync(output), data)).toBe(0)
+})
+
+it.each([
+  { quality: 9, isReady: true },
+  { quality: 10, isReady: false },
+])('only brotli above quality 9 waits with its output for the end: $quality', ({ quality, isReady }) => {
+  expect(createCompressor({ kind: 'brotli', quality }).readyBytes > 0).toBe(isReady)
 })
