@@ -14,8 +14,8 @@ import type { L1Tx } from '../txmgr/transaction.ts'
 import { TEST_TX_OPTIONS } from './submitterSetup.ts'
 
 export const S = 1_000
-const START_MS = 1_000_000 * S
-const OPTIONS: TxManagerOptions = {
+export const START_MS = 1_000_000 * S
+export const STEPPED_OPTIONS: TxManagerOptions = {
   ...TEST_TX_OPTIONS,
   resubmissionTimeoutMs: 48 * S,
   rebroadcastIntervalMs: 12 * S,
@@ -37,6 +37,23 @@ const TX: L1Tx = {
 }
 const BLOB_TX: L1Tx = { ...TX, fees: { ...TX.fees, blobFeeCap: 1n }, blobHashes: [`0x${'01'.repeat(32)}`] }
 export const hashOf = (version: number): Hex => `0x${version.toString(16).padStart(64, '0')}`
+
+/** Lets what is due happen, then `seconds` seconds one by one. */
+export async function passSeconds(clock: ManualClock, seconds: number): Promise<void> {
+  await loopTurns(10)
+  for (let second = 0; second < seconds; second++) {
+    await clock.advance(S)
+    await loopTurns(10)
+  }
+}
+
+export const receiptOf = (transactionHash: Hex, blockNumber: number): TxReceipt => ({
+  transactionHash,
+  blockHash: hashOf(99),
+  blockNumber,
+  gasUsed: 21_000n,
+  effectiveGasPrice: 1n,
+})
 
 /** A send on a stepped clock, over an L1 that answers as the test says. */
 export function startSend(options: Partial<TxManagerOptions> = {}, sidecar?: BlobSidecar) {
@@ -70,17 +87,10 @@ export function startSend(options: Partial<TxManagerOptions> = {}, sidecar?: Blo
       async receipts(hashes) {
         if (l1.receiptFault !== undefined) throw l1.receiptFault
         const { mined } = l1
-        const receiptOf = (hash: Hex): TxReceipt | undefined =>
-          mined === undefined || hash !== hashOf(mined.version)
-            ? undefined
-            : {
-                transactionHash: hash,
-                blockHash: hashOf(99),
-                blockNumber: mined.block,
-                gasUsed: 21_000n,
-                effectiveGasPrice: 1n,
-              }
-        return { head: l1.head, receipts: hashes.map(receiptOf) }
+        const answers = hashes.map((hash) =>
+          mined !== undefined && hash === hashOf(mined.version) ? receiptOf(hash, mined.block) : undefined,
+        )
+        return { head: l1.head, receipts: answers }
       },
       estimateGas: async () => l1.gas,
       nonceAt: async (_address, block) => (block === 'latest' ? l1.nonces.latest : l1.nonces.pending),
@@ -107,7 +117,7 @@ export function startSend(options: Partial<TxManagerOptions> = {}, sidecar?: Blo
   }
   const loop = new SendLoop(
     modules,
-    { ...OPTIONS, ...options },
+    { ...STEPPED_OPTIONS, ...options },
     {
       tx: sidecar === undefined ? TX : BLOB_TX,
       signed: { hash: hashOf(1), raw: Uint8Array.of(1) },
@@ -124,13 +134,7 @@ export function startSend(options: Partial<TxManagerOptions> = {}, sidecar?: Blo
     sent,
     kinds,
     stop,
-    async pass(seconds: number) {
-      await loopTurns(10)
-      for (let second = 0; second < seconds; second++) {
-        await clock.advance(S)
-        await loopTurns(10)
-      }
-    },
+    pass: (seconds: number) => passSeconds(clock, seconds),
     metric: (name: string) => metricValue(registry, `op_batcher_default_txmgr_${name}`),
   }
 }

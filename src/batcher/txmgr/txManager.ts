@@ -68,8 +68,8 @@ export class TxManager {
   /** The proof form that the L1 accepted after it refused the other one. Undefined: the fork time decides. */
   private cellProofs: boolean | undefined
   private nextNonce: number | undefined
-  /** Sends without an outcome, by nonce. Undefined until the send has its loop. */
-  private readonly inFlight = new Map<number, SendLoop | undefined>()
+  /** Sends without an outcome, by nonce. */
+  private readonly inFlight = new Map<number, SendLoop>()
   private crafting: Promise<unknown> = Promise.resolve()
   /** Incremented with each failure. */
   private order = 0
@@ -98,8 +98,7 @@ export class TxManager {
 
   /** Unconfirmed transactions, by nonce. */
   get sending(): InFlightTx[] {
-    const loops = [...this.inFlight.values()].filter((loop) => loop !== undefined)
-    return loops.map((loop) => loop.status).sort((a, b) => a.nonce - b.nonce)
+    return [...this.inFlight.values()].map((loop) => loop.status).sort((a, b) => a.nonce - b.nonce)
   }
 
   /** Pool transactions that are being replaced by empty ones. Undefined if there are none. */
@@ -333,7 +332,6 @@ export class TxManager {
     // Only a signed transaction uses its nonce.
     this.nextNonce = nonce + 1
     this.problem = undefined
-    this.inFlight.set(nonce, undefined)
     metrics.nonce(this.nextNonce)
     return { tx, signed, sidecar }
   }
@@ -345,7 +343,7 @@ export class TxManager {
   private async missingNonceBelow(nonce: number, signal: AbortSignal): Promise<number | undefined> {
     const { l1, signer } = this.modules
     let missing = await l1.nonceAt(signer.address, 'pending', signal)
-    while (missing < nonce && this.inFlight.has(missing)) missing++
+    while (this.inFlight.has(missing)) missing++
     return missing < nonce ? missing : undefined
   }
 
