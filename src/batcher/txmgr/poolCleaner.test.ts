@@ -67,10 +67,10 @@ function setUp() {
       createLoop: (crafted) => ({
         run(signal) {
           sent.push(crafted)
-          signal.addEventListener('abort', () => ended.push(crafted.tx.nonce))
           return untilAborted(new Promise<never>(() => {}), signal)
         },
       }),
+      ended: (nonce) => ended.push(nonce),
     },
     { ...TEST_TX_OPTIONS, receiptQueryIntervalMs: 12_000, retryIntervalMs: 500 },
   )

@@ -23,6 +23,8 @@ export interface PoolCleanerModules {
   suggestFees: (kind: TxKind, signal: AbortSignal) => Promise<FeeSuggestion>
   createSidecar: (blobs: readonly Uint8Array[]) => Promise<BlobSidecar>
   createLoop: (crafted: CraftedTx) => Pick<SendLoop, 'run'>
+  /** Called when the nonce needs no further replacement. */
+  ended: (nonce: number) => void
 }
 
 /** Transactions that are being replaced by empty ones, for operators. */
@@ -111,7 +113,7 @@ export class PoolCleaner {
 
   /** Retries until the signal aborts, which happens when the nonce is used. Never rejects. */
   private async cancel(nonce: number, known: L1Tx | undefined, kind: TxKind, signal: AbortSignal): Promise<void> {
-    const { createLoop } = this.modules
+    const { createLoop, ended } = this.modules
     const replace = async () => {
       const crafted = await this.craft(nonce, known, kind, signal)
       this.problems.delete(nonce)
@@ -120,6 +122,7 @@ export class PoolCleaner {
     const warning = 'Failed to replace a transaction by an empty one, retrying'
     await this.retrying(replace, nonce, warning, signal).catch(() => {})
     this.problems.delete(nonce)
+    ended(nonce)
   }
 
   private retrying<T>(

@@ -154,7 +154,7 @@ export class TxManager {
       if (loop?.isRefusedForKind) await this.clean(candidate.blobs === undefined ? 'blobs' : 'calldata', bounded)
       throw error
     } finally {
-      if (loop !== undefined) this.forget(loop)
+      if (loop !== undefined) this.forget(loop.nonce)
       cancelTimer()
       this.modules.metrics.pending(--this.pendingCount)
     }
@@ -184,7 +184,8 @@ export class TxManager {
     }
   }
 
-  private forget({ nonce, hashes }: SendLoop): void {
+  private forget(nonce: number): void {
+    const { hashes = [] } = this.inFlight.get(nonce) ?? {}
     this.inFlight.delete(nonce)
     this.ownHashes = [...this.ownHashes, ...hashes].slice(-MAX_OWN_HASHES)
   }
@@ -192,22 +193,14 @@ export class TxManager {
   /** Sends that are refused for the same reason share one cleaning. */
   private clean(kind: TxKind, signal: AbortSignal): Promise<void> {
     if (this.cleaning !== undefined) return this.cleaning
-    const loops = new Set<SendLoop>()
     this.cleaner = new PoolCleaner(
       {
         ...this.modules,
         chainId: this.chainId,
         suggestFees: (txKind, ended) => this.suggestFees(txKind, ended),
         createSidecar: (blobs) => this.sidecarOf(blobs),
-        createLoop: (crafted) => {
-          const loop = this.createLoop(crafted)
-          loops.add(loop)
-          // A failed one keeps its nonce until the next try.
-          const ended = (signal: AbortSignal) => {
-            if (signal.aborted && loops.delete(loop)) this.forget(loop)
-          }
-          return { run: (signal) => loop.run(signal).finally(() => ended(signal)) }
-        },
+        createLoop: (crafted) => this.createLoop(crafted),
+        ended: (nonce) => this.forget(nonce),
       },
       this.options,
     )
@@ -217,7 +210,6 @@ export class TxManager {
       .finally(() => {
         this.cleaning = undefined
         this.cleaner = undefined
-        for (const loop of loops) this.forget(loop)
         this.forgetNonces()
       })
     return this.cleaning
@@ -234,6 +226,8 @@ export class TxManager {
       this.options,
       crafted,
     )
+    // A failed cancellation keeps its nonce until its next try.
+    this.forget(loop.nonce)
     this.inFlight.set(loop.nonce, loop)
     return loop
   }

@@ -229,7 +229,7 @@ describe('cancellation', () => {
     expect(noncesOf(sent)).toEqual([7, 8, 9])
   })
 
-  it('shows a refused replacement until the next try', async () => {
+  it('shows a refused replacement until the next try, but none whose nonce is used', async () => {
     const { manager, l1, pass } = createSteppedManager()
     l1.addForeign(7)
     l1.addForeign(8)
@@ -238,6 +238,13 @@ describe('cancellation', () => {
     await pass(0)
     expect(manager.cancelling).toMatchObject({ nonces: [7, 8], problem: expect.stringContaining('reserved') })
     expect(noncesOf(manager.sending)).toEqual([7, 8])
+    const last = l1.pool.get(8)
+    l1.pool.delete(8)
+    l1.mine()
+    if (last !== undefined) l1.pool.set(8, last)
+    await pass(1)
+    expect(manager.cancelling).toMatchObject({ nonces: [8], problem: undefined })
+    expect(noncesOf(manager.sending)).toEqual([8])
     l1.mine()
     await pass(1)
     await cancelling
