@@ -1,12 +1,12 @@
 import { spawn } from 'node:child_process'
 import { createServer } from 'node:http'
-import type { AddressInfo } from 'node:net'
 import { text } from 'node:stream/consumers'
 import { fileURLToPath } from 'node:url'
 import { loadRecordedChain } from '../../src/batcher/testUtils/recordedChain.ts'
 import { concatBytes } from '../../src/lib/bytes.ts'
 import { quantityToNumber, toQuantity } from '../../src/lib/hex.ts'
 import { encodeRlp } from '../../src/lib/rlp.ts'
+import { listen } from '../../src/lib/testUtils/listen.ts'
 import type { BacklogFigures } from './backlogProcess.ts'
 import { transactionJson } from './chains.ts'
 
@@ -25,8 +25,7 @@ const PROCESS = fileURLToPath(new URL('./backlogProcess.ts', import.meta.url))
 export async function backlog(): Promise<boolean> {
   const server = await serveBacklog()
   try {
-    const { port } = server.address() as AddressInfo
-    const args = ['--disable-warning=ExperimentalWarning', PROCESS, `http://127.0.0.1:${port}`, String(BLOCKS)]
+    const args = ['--disable-warning=ExperimentalWarning', PROCESS, server.url, String(BLOCKS)]
     const child = spawn(process.execPath, args, { stdio: ['ignore', 'pipe', 'inherit'] })
     const figures = JSON.parse(await text(child.stdout)) as BacklogFigures
     const isMet = figures.addedBytes <= MAX_ADDED_BYTES && figures.longestIterationMs <= MAX_TURN_MS
@@ -38,8 +37,7 @@ export async function backlog(): Promise<boolean> {
     )
     return isMet
   } finally {
-    server.closeAllConnections()
-    server.close()
+    await server.close()
   }
 }
 
@@ -84,8 +82,7 @@ async function serveBacklog() {
     response.setHeader('content-type', 'application/json')
     response.end(Array.isArray(body) ? `[${body.map(answer)}]` : answer(body))
   })
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
-  return server
+  return listen(server)
 }
 
 interface Call {

@@ -1,12 +1,13 @@
 import { subscribe, unsubscribe } from 'node:diagnostics_channel'
 import { once } from 'node:events'
 import { createServer } from 'node:http'
-import { type AddressInfo, connect, type Socket } from 'node:net'
+import { connect, type Socket } from 'node:net'
 import fc from 'fast-check'
 import { afterAll, describe, expect, it, onTestFinished } from 'vitest'
 import { DecodeError, DeviumError } from '../lib/errors.ts'
 import { createJwt } from '../lib/jwt.ts'
 import { nextTurn } from '../lib/nextTurn.ts'
+import { listen } from '../lib/testUtils/listen.ts'
 import { WAIT_LIMIT_MS } from '../lib/testUtils/until.ts'
 import type { Work } from '../lib/yieldToLoop.ts'
 import type { BodyChunks } from './bodyChunks.ts'
@@ -420,16 +421,14 @@ describe('createRpcClient against a bad server', () => {
   })
 
   it('times out, and stops waiting when aborted', async () => {
-    const server = createServer(() => {})
-    await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
-    const client = createRpcClient({ url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`, timeoutMs: 50 })
+    const { url, close } = await listen(createServer(() => {}))
+    const client = createRpcClient({ url, timeoutMs: 50 })
     await expect(client.request('eth_chainId', [])).rejects.toMatchObject({ code: 'rpc-timeout' })
     const controller = new AbortController()
     const pending = client.request('eth_chainId', [], { signal: controller.signal, timeoutMs: 60_000 })
     controller.abort(new Error('stopping'))
     await expect(pending).rejects.toThrow('stopping')
     await client.close()
-    server.closeAllConnections()
-    await new Promise((resolve) => server.close(resolve))
+    await close()
   })
 })

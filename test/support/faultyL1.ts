@@ -1,4 +1,3 @@
-import { once } from 'node:events'
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
 import { setTimeout as delay } from 'node:timers/promises'
 import type { RpcClient } from '../../src/jsonRpc/client.ts'
@@ -8,6 +7,7 @@ import { bytesToBigInt } from '../../src/lib/bytes.ts'
 import { keccak256Hex } from '../../src/lib/hash.ts'
 import { fromHex, toQuantity } from '../../src/lib/hex.ts'
 import { decodeRlp, rlpBytes, rlpList } from '../../src/lib/rlp.ts'
+import { listen } from '../../src/lib/testUtils/listen.ts'
 
 /** The faults. Shares are from 0 to 1. */
 export interface L1Faults {
@@ -62,6 +62,7 @@ export class FaultyL1 {
   /** Kinds of forwarded transactions, by nonce. */
   private readonly kinds = new Map<number, RawTx['kind']>()
   url = ''
+  private closeServer = async (): Promise<void> => {}
 
   /** @param account the sender of the transactions */
   constructor(l1Url: string, account: string, random: () => number) {
@@ -71,16 +72,13 @@ export class FaultyL1 {
   }
 
   async start(): Promise<void> {
-    this.server.listen(0, '127.0.0.1')
-    await once(this.server, 'listening')
-    const address = this.server.address()
-    if (address === null || typeof address === 'string') throw new Error('no port')
-    this.url = `http://127.0.0.1:${address.port}`
+    const { url, close } = await listen(this.server)
+    this.url = url
+    this.closeServer = close
   }
 
   async stop(): Promise<void> {
-    this.server.closeAllConnections()
-    await new Promise((resolve) => this.server.close(resolve))
+    await this.closeServer()
     await this.l1.close()
   }
 

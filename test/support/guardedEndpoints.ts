@@ -1,6 +1,6 @@
 import { createServer, type IncomingMessage, request, type ServerResponse } from 'node:http'
-import { type AddressInfo, connect } from 'node:net'
-import type { Duplex } from 'node:stream'
+import { connect } from 'node:net'
+import { listen } from '../../src/lib/testUtils/listen.ts'
 
 /** The target of a guarded address: a server, or a function that answers instead. */
 export type Guarded = string | ((path: string, response: ServerResponse) => boolean | undefined)
@@ -67,9 +67,7 @@ export async function startGuardedEndpoints(
     onward.on('error', () => response.destroy())
     incoming.pipe(onward)
   })
-  const sockets = new Set<Duplex>()
   server.on('upgrade', (incoming, socket, head) => {
-    sockets.add(socket)
     const to = enter(incoming)
     if (to === undefined) return void socket.end('HTTP/1.1 401 Unauthorized\r\n\r\n')
     const onward = connect(Number(new URL(to.backend).port), '127.0.0.1')
@@ -81,17 +79,12 @@ export async function startGuardedEndpoints(
     onward.on('error', () => socket.destroy())
     socket.on('error', () => onward.destroy())
   })
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
-  const { port } = server.address() as AddressInfo
+  const { port, close } = await listen(server)
   return {
     url: (name, protocol = 'http') =>
       `${protocol}://${encodeURIComponent(USER)}:${encodeURIComponent(PASSWORD)}@127.0.0.1:${port}/${name}`,
     entered,
     refused,
-    async close() {
-      for (const socket of sockets) socket.destroy()
-      server.closeAllConnections()
-      await new Promise((resolve) => server.close(resolve))
-    },
+    close,
   }
 }

@@ -17,6 +17,7 @@ import { createWebSocketRpcClient } from '../../src/jsonRpc/webSocketClient.ts'
 import { fromHex, toHex } from '../../src/lib/hex.ts'
 import { createJwt, loadJwtSecret } from '../../src/lib/jwt.ts'
 import { postJson } from '../../src/lib/testUtils/httpRequest.ts'
+import { listen } from '../../src/lib/testUtils/listen.ts'
 
 // The real program, run as by an operator, on the genesis of a chain recorded from op-geth.
 const script = fileURLToPath(new URL('../../bin/devium-geth.mjs', import.meta.url))
@@ -249,14 +250,11 @@ describe('refuses to start', () => {
 
   it('when a port is in use, leaving the data directory free', async () => {
     const datadir = await newDatadir()
-    const server = createServer()
-    await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
-    const address = server.address()
-    const port = typeof address === 'object' && address !== null ? address.port : 0
+    const { port, close } = await listen(createServer())
     const args = ['--datadir', datadir, '--http', '--http.port=0']
     expectRefusal(await run(...args, `--authrpc.port=${port}`), /--authrpc\.port.*in use/)
     expectRefusal(await run('--datadir', datadir, '--http', `--http.port=${port}`), /--http\.port.*in use/)
-    server.close()
+    await close()
     await stop(await start(datadir))
   })
 

@@ -1,6 +1,5 @@
 import { execFile } from 'node:child_process'
 import { createServer } from 'node:http'
-import type { AddressInfo } from 'node:net'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
@@ -8,6 +7,7 @@ import type { Browser, Page } from 'playwright-core'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { statusOf } from '../../dashboard/statusSentence.ts'
 import { createPatientClient } from '../../src/jsonRpc/testUtils/patientClient.ts'
+import { listen } from '../../src/lib/testUtils/listen.ts'
 import { compressSnappy } from '../../src/p2p/base/snappyBlock.ts'
 import { blocksTopic } from '../../src/p2p/base/topics.ts'
 import { type RawPeer, startRawPeer } from '../../src/p2p/testUtils/rawPeer.ts'
@@ -139,13 +139,9 @@ async function startForgetfulBeacon(): Promise<{ url: string; remember(): void }
       .then(async (answer) => response.writeHead(answer.status).end(Buffer.from(await answer.arrayBuffer())))
       .catch(() => response.destroy())
   })
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
-  stops.push(async () => {
-    server.closeAllConnections()
-    await new Promise((resolve) => server.close(resolve))
-  })
-  const { port } = server.address() as AddressInfo
-  return { url: `http://127.0.0.1:${port}`, remember }
+  const { url, close } = await listen(server)
+  stops.push(close)
+  return { url, remember }
 }
 
 // In this order: faults that end a program come last.

@@ -1,5 +1,6 @@
 import { connect, createServer, type Socket } from 'node:net'
 import { expect, it, onTestFinished } from 'vitest'
+import { listen } from '../../src/lib/testUtils/listen.ts'
 import { PeerLinks } from './peerLinks.ts'
 import { retransmissionMs } from './tcpProxy.ts'
 
@@ -10,10 +11,9 @@ async function listener(name: string): Promise<{ name: string; port: number }> {
     socket.write(name)
     socket.pipe(socket)
   })
-  onTestFinished(() => void server.close())
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
-  const address = server.address()
-  return { name, port: typeof address === 'object' && address !== null ? address.port : 0 }
+  const { port, close } = await listen(server)
+  onTestFinished(close)
+  return { name, port }
 }
 
 async function linksOf(...names: string[]): Promise<PeerLinks> {

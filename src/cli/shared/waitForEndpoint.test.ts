@@ -1,5 +1,5 @@
 import { createServer as createHttpServer } from 'node:http'
-import { type AddressInfo, createServer } from 'node:net'
+import { createServer } from 'node:net'
 import { describe, expect, it, onTestFinished } from 'vitest'
 import { createRpcClient, RpcTransportError } from '../../jsonRpc/client.ts'
 import { ManualClock, systemClock } from '../../lib/clock.ts'
@@ -7,6 +7,7 @@ import { UsageError } from '../../lib/errors.ts'
 import { silentLogger } from '../../lib/logger.ts'
 import { errorWith } from '../../lib/testUtils/errorWith.ts'
 import { createInstantClock } from '../../lib/testUtils/instantClock.ts'
+import { listen } from '../../lib/testUtils/listen.ts'
 import { type Endpoint, waitForEndpoint } from './waitForEndpoint.ts'
 
 const ENDPOINT: Endpoint = { name: 'L1', flagName: 'l1', url: 'http://127.0.0.1:1' }
@@ -54,11 +55,11 @@ describe('waitForEndpoint', () => {
       if (requests++ < busyFor) response.writeHead(status).end(body)
       else response.end(`{"jsonrpc":"2.0","id":${requests},"result":"0x1"}`)
     })
-    await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
-    const rpc = createRpcClient({ url: `http://127.0.0.1:${(server.address() as AddressInfo).port}` })
+    const { url, close } = await listen(server)
+    const rpc = createRpcClient({ url })
     onTestFinished(async () => {
       await rpc.close()
-      server.close()
+      await close()
     })
     const wait = () => {
       const modules = { clock: createInstantClock(), logger: silentLogger, signal: never }
@@ -129,11 +130,8 @@ describe('waitForEndpoint', () => {
 
   it('stops with the program', async () => {
     // A server that accepts connections and never answers.
-    const server = createServer(() => {})
-    await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
-    const address = server.address()
-    const port = typeof address === 'object' && address !== null ? address.port : 0
-    const rpc = createRpcClient({ url: `http://127.0.0.1:${port}` })
+    const { url, close } = await listen(createServer(() => {}))
+    const rpc = createRpcClient({ url })
     const controller = new AbortController()
     const waiting = waitForEndpoint(ENDPOINT, () => rpc.request('eth_chainId', [], { signal: controller.signal }), {
       clock: systemClock,
@@ -143,6 +141,6 @@ describe('waitForEndpoint', () => {
     controller.abort(new Error('received SIGINT'))
     await expect(waiting).rejects.toThrow('received SIGINT')
     await rpc.close()
-    server.close()
+    await close()
   })
 })

@@ -1,7 +1,7 @@
 import { createServer, type IncomingHttpHeaders, type ServerResponse } from 'node:http'
-import type { AddressInfo } from 'node:net'
 import { type Hex, toHex } from '../../lib/hex.ts'
 import { type Kzg, versionedHashOf } from '../../lib/kzg/index.ts'
+import { listen } from '../../lib/testUtils/listen.ts'
 
 export interface ServedBlob {
   blob: Uint8Array
@@ -61,10 +61,9 @@ export async function startBeaconServer(): Promise<BeaconServer> {
     if (there === undefined) return json(response, 404, { code: 404, message: 'Block not found' })
     json(response, 200, { data: dataOf(beacon, there, url.searchParams.getAll('versioned_hashes')) })
   })
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
-  const { port } = server.address() as AddressInfo
+  const { url, close } = await listen(server)
   const beacon: BeaconServer = {
-    url: `http://127.0.0.1:${port}`,
+    url,
     slots: new Map(),
     form: 'blobs',
     fault: undefined,
@@ -76,10 +75,7 @@ export async function startBeaconServer(): Promise<BeaconServer> {
     spec: {},
     slotsBehind: undefined,
     version: 'test/v1',
-    async stop() {
-      server.closeAllConnections()
-      await new Promise((resolve) => server.close(resolve))
-    },
+    stop: close,
   }
   return beacon
 }

@@ -1,5 +1,5 @@
 import { createServer, type ServerResponse } from 'node:http'
-import type { AddressInfo } from 'node:net'
+import { listen } from '../../lib/testUtils/listen.ts'
 
 type Call = { id: unknown; method: string; params: unknown[] }
 type Answer = { id: unknown; result?: unknown; error?: unknown }
@@ -38,17 +38,13 @@ export async function startRpcProxy(target: string): Promise<RpcProxy> {
     for await (const chunk of request) chunks.push(chunk)
     await answer(Buffer.concat(chunks).toString(), response).catch(() => response.destroy())
   })
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
-  const { port } = server.address() as AddressInfo
+  const { url, close } = await listen(server)
   const proxy: RpcProxy = {
-    url: `http://127.0.0.1:${port}`,
+    url,
     fault: 'none',
     change: undefined,
     calls: [],
-    async stop() {
-      server.closeAllConnections()
-      await new Promise((resolve) => server.close(resolve))
-    },
+    stop: close,
   }
   return proxy
 }

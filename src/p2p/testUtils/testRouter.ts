@@ -1,6 +1,7 @@
 import { createSocket } from 'node:dgram'
 import { once } from 'node:events'
 import { createServer, type ServerResponse } from 'node:http'
+import { listen } from '../../lib/testUtils/listen.ts'
 import type { SearchPlaces } from '../nat/findNatRouter.ts'
 
 /** A router on loopback. Mappings are named `udp 4000 -> 4001`: external, internal. */
@@ -112,15 +113,12 @@ export async function startUpnpRouter(
     if (typeof result === 'number') fault(response, result)
     else response.end(envelope(`<u:${action}Response xmlns:u="${type}">${result}</u:${action}Response>`))
   }
-  server.listen(0, '127.0.0.1')
-  await once(server, 'listening')
-  const address = server.address()
-  if (address === null || typeof address === 'string') throw new Error('no port')
+  const { port, close } = await listen(server)
   const search = createSocket('udp4')
   search.on('message', (text, from) => {
     const target = /^ST: (.*:InternetGatewayDevice:1)\r$/m.exec(text.toString())?.[1]
     if (target === undefined || router.isDead) return
-    const lines = ['HTTP/1.1 200 OK', `Location: ${location(address.port)}`, `ST: ${target}`, 'USN: uuid:1', '', '']
+    const lines = ['HTTP/1.1 200 OK', `Location: ${location(port)}`, `ST: ${target}`, 'USN: uuid:1', '', '']
     search.send(lines.join('\r\n'), from.port, from.address)
   })
   search.bind(0, '127.0.0.1')
@@ -130,11 +128,7 @@ export async function startUpnpRouter(
     ssdp: { to: { ip: '127.0.0.1', port: search.address().port }, from: ['127.0.0.1'] },
   }
   router.close = async () => {
-    server.closeAllConnections()
-    await Promise.all([
-      new Promise((resolve) => server.close(resolve)),
-      new Promise<void>((resolve) => search.close(() => resolve())),
-    ])
+    await Promise.all([close(), new Promise<void>((resolve) => search.close(() => resolve()))])
   }
   return router
 }

@@ -1,7 +1,7 @@
-import { once } from 'node:events'
 import { createServer as createHttpServer, type RequestListener } from 'node:http'
 import { createServer as createHttpsServer } from 'node:https'
 import { fromHex, toHex } from '../../lib/hex.ts'
+import { listen } from '../../lib/testUtils/listen.ts'
 import { signPayloadHash } from '../signer/blockSigner.ts'
 import certificates from './signerCertificates.json' with { type: 'json' }
 
@@ -44,16 +44,8 @@ export async function startTestSigner(key: Uint8Array, options: { tls?: boolean 
     options.tls === true
       ? createHttpsServer({ ...own, ca: ca.cert, requestCert: true, rejectUnauthorized: true }, answer)
       : createHttpServer(answer)
-  server.listen(0, '127.0.0.1')
-  await once(server, 'listening')
-  const address = server.address()
-  if (address === null || typeof address === 'string') throw new Error('no port')
-  signer.url = `${options.tls === true ? 'https' : 'http'}://127.0.0.1:${address.port}`
-  signer.close = async () => {
-    server.closeAllConnections()
-    await new Promise((resolve) => server.close(resolve))
-  }
-  return signer
+  const { port, close } = await listen(server)
+  return Object.assign(signer, { url: `${options.tls === true ? 'https' : 'http'}://127.0.0.1:${port}`, close })
 }
 
 export const TEST_SIGNER_KEY = fromHex('47'.repeat(32))

@@ -1,6 +1,6 @@
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
-import type { AddressInfo } from 'node:net'
 import { text } from 'node:stream/consumers'
+import { listen } from '../../../src/lib/testUtils/listen.ts'
 
 // Endpoints for programs under test, each at its own port.
 
@@ -10,7 +10,7 @@ export interface FakeServer {
   calls: string[]
   /** Resolves when this method or path has been called, or any if absent. */
   called(name?: string): Promise<void>
-  close(): void
+  close(): Promise<void>
 }
 
 export type RpcAnswer = (method: string, params: unknown[]) => unknown
@@ -73,18 +73,14 @@ async function startServer(serve: Serve): Promise<FakeServer> {
     // The client has disconnected.
     serve(request, response, note).catch(() => response.destroy())
   })
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
-  const { port } = server.address() as AddressInfo
+  const { url, close } = await listen(server)
   return {
-    url: `http://127.0.0.1:${port}`,
+    url,
     calls,
     async called(name) {
       while (name === undefined ? calls.length === 0 : !calls.includes(name))
         await new Promise<void>((resolve) => waiting.add(() => resolve()))
     },
-    close() {
-      server.closeAllConnections()
-      server.close()
-    },
+    close,
   }
 }

@@ -1,7 +1,6 @@
 import { execFile } from 'node:child_process'
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { createServer } from 'node:http'
-import type { AddressInfo } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
@@ -9,6 +8,7 @@ import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vites
 import { loadRecording } from '../../../../test/support/recording.ts'
 import { startBeaconServer } from '../../../l1/testUtils/beaconServer.ts'
 import { fromHex, type Hex, normalizeHex, quantityToNumber } from '../../../lib/hex.ts'
+import { listen } from '../../../lib/testUtils/listen.ts'
 import { rollupConfigToJson } from '../../../rollup/protocol/index.ts'
 import { type EndedCommand, runCommand } from '../../testUtils/runCommand.ts'
 import { createDeviumCommand } from '../deviumCommand.ts'
@@ -107,9 +107,8 @@ describe('devium decode <hash> --l1', () => {
       const result = method === 'eth_getBlockByHash' ? block : params[0] === hash ? transaction : null
       response.setHeader('content-type', 'application/json').end(JSON.stringify({ jsonrpc: '2.0', id, result }))
     })
-    await new Promise<void>((resolve) => l1.listen(0, '127.0.0.1', resolve))
-    onTestFinished(() => void l1.close())
-    const url = `http://127.0.0.1:${(l1.address() as AddressInfo).port}`
+    const { url, close } = await listen(l1)
+    onTestFinished(close)
     const beacon = await startBeaconServer()
     onTestFinished(beacon.stop)
     beacon.genesisTime = quantityToNumber(withBlob?.timestamp) - 24

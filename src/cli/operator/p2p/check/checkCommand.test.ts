@@ -2,7 +2,7 @@ import { spawn } from 'node:child_process'
 import { randomBytes } from 'node:crypto'
 import { once } from 'node:events'
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
-import { type AddressInfo, createServer } from 'node:net'
+import { createServer } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
@@ -10,6 +10,7 @@ import { afterAll, describe, expect, it } from 'vitest'
 import { createRpcApp, serveApp } from '../../../../jsonRpc/httpServer.ts'
 import { createRpcDispatcher, type RpcHandler } from '../../../../jsonRpc/server.ts'
 import { fromHex } from '../../../../lib/hex.ts'
+import { listen } from '../../../../lib/testUtils/listen.ts'
 import { identityFromRawKey } from '../../../../p2p/host/identity.ts'
 import { startTestNode } from '../../../../p2p/testUtils/testNode.ts'
 import { runCommand } from '../../../testUtils/runCommand.ts'
@@ -129,10 +130,8 @@ describe('devium p2p check', () => {
 
   it('stops at once with Ctrl-C', async () => {
     const server = createServer((socket) => socket.on('error', () => {}))
-    server.listen(0, '127.0.0.1')
-    await once(server, 'listening')
-    afterAll(() => server.close())
-    const { port } = server.address() as AddressInfo
+    const { port, close } = await listen(server)
+    afterAll(close)
     const child = spawn(process.execPath, [SCRIPT, 'p2p', 'check', `/ip4/127.0.0.1/tcp/${port}`, '--rpc', NO_NODE])
     const ended = once(child, 'exit')
     await once(server, 'connection')
