@@ -1,18 +1,14 @@
-import { mkdirSync, mkdtempSync, readFileSync, rmSync } from 'node:fs'
-import { cpus, loadavg, tmpdir } from 'node:os'
-import { join } from 'node:path'
+import { readFileSync } from 'node:fs'
+import { cpus, loadavg } from 'node:os'
 import { setTimeout as delay } from 'node:timers/promises'
-import { fileURLToPath } from 'node:url'
 import { parseArgs } from 'node:util'
 import type { Browser, CDPSession, Page } from 'playwright-core'
 import { createRpcClient } from '../../src/jsonRpc/client.ts'
+import { until } from '../../src/lib/testUtils/until.ts'
 import { blocksTopic } from '../../src/p2p/base/topics.ts'
 import { findChromium, startChromium } from '../../test/support/chromium.ts'
-import { startDeviumGeth } from '../../test/support/deviumGeth.ts'
-import { startProgram, stopPrograms } from '../../test/support/programs.ts'
+import { type JoinedNode, joinTestnet } from '../../test/support/joinedNode.ts'
 import { startTestnet } from '../../test/support/testnet.ts'
-import { claimPorts } from '../../testnet/runner/ports.ts'
-import { rollupNode } from '../../testnet/runner/programs.ts'
 import { startChild } from '../p2p/calls.ts'
 import { median } from '../p2p/figures.ts'
 import type { IdleCalls } from './idleProcess.ts'
@@ -34,8 +30,6 @@ const USAGE = 'node bench/dashboard/main.ts [--peers 200] [--seconds 1800] [--ev
 const TARGET = { memoryMb: 150, loopDelayMs: 20, firstPaintMs: 1_000 }
 const PROCESSES = 2
 const LOADS = 5
-const SCRIPT = fileURLToPath(new URL('../../bin/devium--batcher.mjs', import.meta.url))
-const HOST = '127.0.0.1'
 /** Interval of prom-client's timer, which its figure contains. */
 const LAG_TIMER_MS = 10
 
@@ -50,7 +44,6 @@ const [peers, seconds, every] = [Number(values.peers), Number(values.seconds), N
 if (![peers, seconds, every].every((value) => value > 0)) throw new Error(USAGE)
 const chromium = findChromium()
 if (chromium === undefined) throw new Error('no Chromium is installed (DEVIUM_CHROMIUM names one)')
-process.env.DEVIUM_NODE_P2P_PEERS_HI = '1000'
 
 interface FollowerNode {
   url: string
@@ -78,16 +71,24 @@ interface LoopDelay {
   idleMs: number
 }
 
-const directory = mkdtempSync(join(tmpdir(), 'devium-dashboard-bench-'))
 const testnet = await startTestnet({ nodes: 1 })
 const children = Array.from({ length: PROCESSES }, () =>
   startChild<PagePeersCalls>(new URL('./peersProcess.ts', import.meta.url)),
 )
 const idle = startChild<IdleCalls>(new URL('./idleProcess.ts', import.meta.url))
 let browser: Browser | undefined
+let joined: JoinedNode | undefined
 try {
-  const node = await startNode()
-  const { addresses } = await untilItAnswers(node.url)
+  joined = await joinTestnet(testnet, {
+    name: 'follower',
+    staticPeers: [testnet.nodes[0]?.p2p ?? ''],
+    flags: ['--p2p.peerstore.path=memory'],
+    env: { DEVIUM_NODE_P2P_PEERS_HI: '1000' },
+  })
+  const { rollupRpc: url, options } = joined
+  const metrics = `http://127.0.0.1:${options.ports.metrics}/metrics`
+  const node: FollowerNode = { url, metrics, pid: joined.node.pid ?? Number.NaN }
+  const { addresses } = await until(() => selfOf(url))
   const topic = blocksTopic(BigInt(testnet.l2.chainId), 4)
   await Promise.all(
     children.map((child) => child.call('add', { peers: peers / PROCESSES, address: addresses[0] ?? '', topic })),
@@ -99,7 +100,7 @@ try {
   // Chromium keeps spare renderer processes.
   console.log(`an empty page: ${memoryText(largest((await renderersOf(session)).map(memoryOf)))}`)
   const paints: number[] = []
-  for (let load = 0; load < LOADS; load++) paints.push(await firstPaint(page, `${node.url}/dashboard`))
+  for (let load = 0; load < LOADS; load++) paints.push(await firstPaint(page, `${url}/dashboard`))
   await page
     .locator('.peers tbody tr')
     .nth(peers - 1)
@@ -110,47 +111,14 @@ try {
 } finally {
   await browser?.close()
   await Promise.all([...children, idle].map((child) => child.stop()))
-  await stopPrograms()
+  await joined?.stop()
   await testnet.stop()
-  rmSync(directory, { recursive: true, force: true })
 }
 
-async function startNode(): Promise<FollowerNode> {
-  mkdirSync(join(directory, 'node'))
-  const geth = await startDeviumGeth(testnet.joinDir, join(directory, 'node'))
-  const [ports] = (await claimPorts(1, HOST)).nodes
-  if (ports === undefined) throw new RangeError('no ports')
-  const call = rollupNode({
-    files: {
-      gethDataDir: '',
-      jwt: geth.jwtPath,
-      p2pKey: join(directory, 'p2p-key.txt'),
-      peerstore: 'memory',
-      genesis: join(testnet.joinDir, 'genesis.json'),
-      rollupConfig: join(testnet.joinDir, 'rollup.json'),
-      l1Config: join(testnet.joinDir, 'l1.json'),
-    },
-    ports: { ...ports, engineRpc: Number(new URL(geth.engineUrl).port) },
-    host: HOST,
-    l1Rpc: testnet.l1.rpc,
-    staticPeers: [testnet.nodes[0]?.p2p ?? ''],
-    dashboard: { name: 'follower', others: [], batcherRpc: testnet.batcher.adminRpc },
-  })
-  const { pid = 0 } = startProgram(process.execPath, [SCRIPT, ...call.args])
-  return { url: `http://${HOST}:${ports.rollupRpc}`, metrics: `http://${HOST}:${ports.metrics}/metrics`, pid }
-}
-
-async function untilItAnswers(url: string): Promise<{ addresses: string[] }> {
+async function selfOf(url: string): Promise<{ addresses: string[] }> {
   const client = createRpcClient({ url })
   try {
-    for (let tries = 0; ; tries++) {
-      try {
-        return (await client.request('deviump2p_self', [])) as { addresses: string[] }
-      } catch (error) {
-        if (tries === 600) throw error
-        await delay(200)
-      }
-    }
+    return (await client.request('deviump2p_self', [])) as { addresses: string[] }
   } finally {
     await client.close()
   }

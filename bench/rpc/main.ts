@@ -2,17 +2,16 @@ import { mkdirSync, mkdtempSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
-import { fileURLToPath } from 'node:url'
 import { parseArgs } from 'node:util'
 import { createRpcClient } from '../../src/jsonRpc/client.ts'
+import { until } from '../../src/lib/testUtils/until.ts'
 import { startDeviumGeth } from '../../test/support/deviumGeth.ts'
+import { type JoinedNode, joinTestnet } from '../../test/support/joinedNode.ts'
 import { newestForkKnownTo } from '../../test/support/knownForks.ts'
 import { startOpNode } from '../../test/support/opNode.ts'
 import { descendantsOf } from '../../test/support/processes.ts'
-import { startProgram, stopPrograms } from '../../test/support/programs.ts'
+import { stopPrograms } from '../../test/support/programs.ts'
 import { startTestnet } from '../../test/support/testnet.ts'
-import { claimPorts } from '../../testnet/runner/ports.ts'
-import { rollupNode } from '../../testnet/runner/programs.ts'
 import { startChild } from '../p2p/calls.ts'
 import { median } from '../p2p/figures.ts'
 import { measureRate } from './load.ts'
@@ -49,11 +48,8 @@ interface RpcServer {
   pid: number
 }
 
-const SCRIPT = fileURLToPath(new URL('../../bin/devium--batcher.mjs', import.meta.url))
-const HOST = '127.0.0.1'
 /** More than any bench has. */
 const PEERS_HIGH = '1000'
-process.env.DEVIUM_NODE_P2P_PEERS_HI = PEERS_HIGH
 process.env.OP_NODE_P2P_PEERS_HI = PEERS_HIGH
 
 const opNode = process.env.DEVIUM_OP_NODE
@@ -67,15 +63,22 @@ const testnet = await startTestnet({
   ...(opNode === undefined ? {} : { args: ['--fork', newestForkKnownTo({ opNode })] }),
 })
 const peers = startChild<PeersCalls>(new URL('./peersProcess.ts', import.meta.url))
+let joined: JoinedNode | undefined
 try {
-  const ours = await startOurs()
+  joined = await joinTestnet(testnet, {
+    name: 'devium',
+    staticPeers: [testnet.nodes[0]?.p2p ?? ''],
+    flags: ['--p2p.peerstore.path=memory', '--dashboard=false'],
+    env: { DEVIUM_NODE_P2P_PEERS_HI: PEERS_HIGH },
+  })
+  const ours: RpcServer = { url: joined.rollupRpc, pid: joined.node.pid ?? Number.NaN }
   const theirs =
     opNode === undefined
       ? undefined
       : await startOpNode(opNode, await startDeviumGeth(testnet.joinDir, folder('op-geth')), testnet, folder('op-node'))
-  const servers: RpcServer[] = [ours]
+  const servers = [ours]
   if (theirs !== undefined) servers.push({ url: theirs, pid: pidOf(opNode ?? '') })
-  await Promise.all(servers.map(({ url }) => untilItAnswers(url)))
+  await Promise.all(servers.map(({ url }) => until(() => request(url, 'optimism_syncStatus'))))
 
   console.log(`calls a second, ${connections} connections; median of ${rounds}`)
   await compare(servers, 'optimism_syncStatus', [])
@@ -96,35 +99,10 @@ try {
   }
 } finally {
   await peers.stop()
+  await joined?.stop()
   await stopPrograms()
   await testnet.stop()
   rmSync(directory, { recursive: true, force: true })
-}
-
-async function startOurs(): Promise<RpcServer> {
-  const ownFolder = folder('devium')
-  const geth = await startDeviumGeth(testnet.joinDir, ownFolder)
-  const [ports] = (await claimPorts(1, HOST)).nodes
-  if (ports === undefined) throw new RangeError('no ports')
-  const file = (name: string): string => join(ownFolder, name)
-  const files = {
-    gethDataDir: file('geth'),
-    jwt: geth.jwtPath,
-    p2pKey: file('p2p-key.txt'),
-    peerstore: 'memory',
-    genesis: join(testnet.joinDir, 'genesis.json'),
-    rollupConfig: join(testnet.joinDir, 'rollup.json'),
-    l1Config: join(testnet.joinDir, 'l1.json'),
-  }
-  const call = rollupNode({
-    files,
-    ports: { ...ports, engineRpc: Number(new URL(geth.engineUrl).port) },
-    host: HOST,
-    l1Rpc: testnet.l1.rpc,
-    staticPeers: [testnet.nodes[0]?.p2p ?? ''],
-  })
-  const { pid = 0 } = startProgram(process.execPath, [SCRIPT, ...call.args])
-  return { url: `http://${HOST}:${ports.rollupRpc}`, pid }
 }
 
 async function compare(servers: readonly RpcServer[], method: string, params: unknown[], what = ''): Promise<void> {
@@ -161,18 +139,9 @@ async function request(url: string, method: string, params: unknown[] = []): Pro
   }
 }
 
-async function untilItAnswers(url: string): Promise<void> {
-  for (let tries = 0; tries < 300; tries++) {
-    const status = await request(url, 'optimism_syncStatus').catch(() => undefined)
-    if (status !== undefined) return
-    await delay(200)
-  }
-  throw new Error(`${url} does not answer`)
-}
-
 async function p2pAddress(url: string): Promise<string> {
   const { addresses } = (await request(url, 'opp2p_self')) as { addresses: string[] }
-  const own = addresses.find((address) => address.startsWith(`/ip4/${HOST}/`))
+  const own = addresses.find((address) => address.startsWith('/ip4/127.0.0.1/'))
   if (own === undefined) throw new Error(`${url} has no address on loopback`)
   return own
 }

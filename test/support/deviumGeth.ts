@@ -1,9 +1,7 @@
 import { execFileSync } from 'node:child_process'
-import { randomBytes } from 'node:crypto'
-import { mkdirSync, writeFileSync } from 'node:fs'
-import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { geth, gethInit } from '../../testnet/runner/programs.ts'
+import { joinedFiles } from './joinedNode.ts'
 import type { OpGeth } from './opGeth.ts'
 import { startOurs } from './programs.ts'
 
@@ -15,18 +13,7 @@ const HOST = '127.0.0.1'
  * port.
  */
 export async function startDeviumGeth(joinDir: string, directory: string): Promise<OpGeth> {
-  const file = (name: string) => join(directory, name)
-  const files = {
-    gethDataDir: file('geth'),
-    jwt: file('jwt.txt'),
-    p2pKey: file('p2p-key.txt'),
-    peerstore: file('peerstore'),
-    genesis: join(joinDir, 'genesis.json'),
-    rollupConfig: join(joinDir, 'rollup.json'),
-    l1Config: join(joinDir, 'l1.json'),
-  }
-  mkdirSync(files.gethDataDir, { recursive: true })
-  writeFileSync(files.jwt, randomBytes(32).toString('hex'))
+  const files = joinedFiles(directory, joinDir)
   execFileSync(process.execPath, [SCRIPT, ...gethInit(files).args], { stdio: 'ignore' })
   const ports = { rollupRpc: 0, ethRpc: 0, engineRpc: 0, metrics: 0, gethMetrics: 0, p2p: 0 }
   const call = geth({ files, ports, host: HOST, l1Rpc: '', staticPeers: [] })

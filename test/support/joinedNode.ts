@@ -5,7 +5,14 @@ import { fileURLToPath } from 'node:url'
 import { ManagedProcess } from '../../testnet/process/managedProcess.ts'
 import type { Endpoints } from '../../testnet/runner/events.ts'
 import { claimPorts } from '../../testnet/runner/ports.ts'
-import { geth, gethInit, type NodeCallOptions, type ProgramCall, rollupNode } from '../../testnet/runner/programs.ts'
+import {
+  geth,
+  gethInit,
+  type NodeCallOptions,
+  type NodeFiles,
+  type ProgramCall,
+  rollupNode,
+} from '../../testnet/runner/programs.ts'
 
 /** A node that joins a testnet as `join.txt` describes: both programs, without discovery. */
 export interface JoinedNode {
@@ -29,21 +36,26 @@ export interface JoinOptions {
   env?: Record<string, string>
 }
 
+/** Files of a node in the directory `dir`, which gets a secret for the Engine API, and those of a join directory. */
+export function joinedFiles(dir: string, joinDir: string): NodeFiles {
+  mkdirSync(dir, { recursive: true })
+  const jwt = join(dir, 'jwt.txt')
+  writeFileSync(jwt, randomBytes(32).toString('hex'), { mode: 0o600 })
+  return {
+    gethDataDir: join(dir, 'geth'),
+    jwt,
+    p2pKey: join(dir, 'p2p-key.txt'),
+    peerstore: join(dir, 'peerstore'),
+    genesis: join(joinDir, 'genesis.json'),
+    rollupConfig: join(joinDir, 'rollup.json'),
+    l1Config: join(joinDir, 'l1.json'),
+  }
+}
+
 /** Resolves when both programs have started; they may not answer yet. The node serves its page. */
 export async function joinTestnet(net: Endpoints, wanted: JoinOptions): Promise<JoinedNode> {
   const { name, staticPeers, flags = [], env = {} } = wanted
-  const dir = join(net.dir, name)
-  mkdirSync(dir)
-  const files = {
-    gethDataDir: join(dir, 'geth'),
-    jwt: join(dir, 'jwt.txt'),
-    p2pKey: join(dir, 'p2p-key.txt'),
-    peerstore: join(dir, 'peerstore'),
-    genesis: join(net.joinDir, 'genesis.json'),
-    rollupConfig: join(net.joinDir, 'rollup.json'),
-    l1Config: join(net.joinDir, 'l1.json'),
-  }
-  writeFileSync(files.jwt, randomBytes(32).toString('hex'), { mode: 0o600 })
+  const files = joinedFiles(join(net.dir, name), net.joinDir)
   const [ports] = (await claimPorts(1, '127.0.0.1')).nodes
   if (ports === undefined) throw new RangeError('no ports')
   const options: NodeCallOptions = {
