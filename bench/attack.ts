@@ -9,7 +9,9 @@ import { signTransaction } from '../src/execution/testUtils/signTransaction.ts'
 import { fromHex, type Hex, toHex } from '../src/lib/hex.ts'
 import { parseRollupConfig } from '../src/rollup/protocol/index.ts'
 import { startTestnet } from '../test/support/testnet.ts'
-import { logEveryBlock, quantile, sealedBlocks, summary } from './sequencer/timings.ts'
+import { quantile } from './figures.ts'
+import { memoryMb, procFile } from './processStats.ts'
+import { logEveryBlock, sealedBlocks, summary } from './sequencer/timings.ts'
 
 // Effects of hostile RPC clients on a sequencer: floods of calls, traces, log searches, transactions and large bodies, all at
 // once. The sequencer is real: devium-geth and rollup node as processes, one-second blocks. The attackers share the machine.
@@ -105,7 +107,7 @@ try {
   await delay(WARM_UP_SECONDS * 1000)
   const control = await measure(`control, ${share.toFixed(2)} processors busy with nothing`, CALM_SECONDS)
   for (const child of hogs) child.kill()
-  const grown = (sum(peak) - sum(before)) / 1024
+  const grown = sum(peak) - sum(before)
   console.log(`memory before ${shown(before)}\nat its peak   ${shown(peak)}\nafter         ${shown(after)}`)
   const times = `${calm} ms calm, ${attacked} ms attacked, ${control} ms beside the hog`
   console.log(`p99 of the distance from the timestamp: ${times} (target ${TARGET_MS})`)
@@ -164,22 +166,22 @@ try {
     }
   }
 
-  /** Kilobytes of each process of the execution client, by role. */
+  /** Megabytes of each process of the execution client, by role. Shared pages, mainly of the Node binary, count by their share. */
   function memory(): Map<string, number> {
     const sizes = new Map<string, number>()
     for (const pid of readdirSync('/proc').filter((name) => /^\d+$/.test(name))) {
       const kind = kindOf(pid)
-      if (kind !== undefined) sizes.set(`${kind} ${pid}`, residentKilobytes(pid))
+      if (kind !== undefined) sizes.set(`${kind} ${pid}`, memoryMb(pid, 'smaps_rollup', 'Pss'))
     }
     return sizes
   }
 
   function kindOf(pid: string): string | undefined {
-    const command = read(`/proc/${pid}/cmdline`)
+    const command = procFile(pid, 'cmdline')
     if (command.includes('devium-geth') && command.includes(testnet.dir)) return 'client'
-    const parent = /^PPid:\s+(\d+)$/m.exec(read(`/proc/${pid}/status`))?.[1]
-    if (parent === undefined || !read(`/proc/${parent}/cmdline`).includes('devium-geth')) return undefined
-    return read(`/proc/${parent}/cmdline`).includes(testnet.dir) ? 'its process' : undefined
+    const parent = /^PPid:\s+(\d+)$/m.exec(procFile(pid, 'status'))?.[1]
+    if (parent === undefined || !procFile(parent, 'cmdline').includes('devium-geth')) return undefined
+    return procFile(parent, 'cmdline').includes(testnet.dir) ? 'its process' : undefined
   }
 } finally {
   await testnet.stop()
@@ -248,24 +250,10 @@ function words(count: number): Hex[] {
   return Array.from({ length: count }, (_, index): Hex => `0x${index.toString(16).padStart(64, '0')}`)
 }
 
-function residentKilobytes(pid: string): number {
-  // The proportional set size: shared pages, mainly of the Node binary, count by their share.
-  return Number(/^Pss:\s+(\d+)/m.exec(read(`/proc/${pid}/smaps_rollup`))?.[1] ?? 0)
-}
-
-function read(path: string): string {
-  try {
-    return readFileSync(path, 'utf8')
-  } catch {
-    // The process has ended.
-    return ''
-  }
-}
-
 function sum(sizes: ReadonlyMap<string, number>): number {
   return [...sizes.values()].reduce((total, size) => total + size, 0)
 }
 
 function shown(sizes: ReadonlyMap<string, number>): string {
-  return [...sizes].map(([what, size]) => `${what}: ${(size / 1024).toFixed(0)} MB`).join(', ')
+  return [...sizes].map(([what, size]) => `${what}: ${size.toFixed(0)} MB`).join(', ')
 }

@@ -1,6 +1,5 @@
 import { execFileSync, spawn } from 'node:child_process'
 import { randomBytes } from 'node:crypto'
-import { readFileSync } from 'node:fs'
 import { mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -12,9 +11,8 @@ import { createEngineClient, type EngineClient } from '../src/rollup/engine/inde
 import type { RollupConfig } from '../src/rollup/protocol/types.ts'
 import { ZERO_HASH } from '../src/rollup/protocol/types.ts'
 import { claimPort } from '../test/support/programs.ts'
+import { memoryMb, processorSeconds } from './processStats.ts'
 
-/** Kernel clock ticks a second, as `/proc` counts them. */
-const TICKS = 100
 const OWN = fileURLToPath(new URL('../bin/devium-geth.mjs', import.meta.url))
 
 /** An execution client that gets blocks by its Engine API. */
@@ -80,14 +78,11 @@ async function start(
       await delay(100)
     }
   }
-  const cpuSeconds = () => {
-    const fields = readFileSync(`/proc/${child.pid}/stat`, 'utf8').split(') ')[1]?.split(' ') ?? []
-    return (Number(fields[11]) + Number(fields[12])) / TICKS
-  }
+  const { pid = Number.NaN } = child
   return {
     engine,
     async secondsFor(blocks) {
-      const before = cpuSeconds()
+      const before = processorSeconds(pid)
       for (const { envelope } of blocks) {
         const { blockHash, blockNumber } = envelope.payload
         const { status } = await engine.newPayload(envelope)
@@ -98,11 +93,9 @@ async function start(
           finalizedBlockHash: ZERO_HASH,
         })
       }
-      return cpuSeconds() - before
+      return processorSeconds(pid) - before
     },
-    peakMegabytes() {
-      return Number(/^VmHWM:\s+(\d+) kB/m.exec(readFileSync(`/proc/${child.pid}/status`, 'utf8'))?.[1]) / 1024
-    },
+    peakMegabytes: () => memoryMb(pid, 'status', 'VmHWM'),
     async stop() {
       await rpc.close()
       child.kill('SIGTERM')

@@ -11,6 +11,7 @@ import { parseRollupConfig } from '../src/rollup/protocol/index.ts'
 import type { PayloadEnvelope } from '../src/rollup/protocol/types.ts'
 import { claimPort } from '../test/support/programs.ts'
 import { type EngineProgram, startOwn, startReference } from './engineProgram.ts'
+import { median } from './figures.ts'
 
 // Calls a second of devium-geth with one and with two RPC processes, and of op-geth on two cores if DEVIUM_OP_GETH is set. Rounds
 // alternate, and medians count. Run: npm run bench:geth-rpc [SECONDS_EACH [ROUNDS]].
@@ -54,7 +55,7 @@ for (const [call, figures] of results) {
   const medians = names.map((name) => median(figures.get(name) ?? []))
   const ratio = (medians[1] ?? 0) / (medians[0] ?? 1)
   console.log(
-    `${call.padEnd(32)}${medians.map((figure) => (figure?.toFixed(0) ?? '').padStart(16)).join('')}   ${ratio.toFixed(2)}`,
+    `${call.padEnd(32)}${medians.map((figure) => figure.toFixed(0).padStart(16)).join('')}   ${ratio.toFixed(2)}`,
   )
 }
 
@@ -107,8 +108,4 @@ async function callsASecond(port: number, body: object, during: number): Promise
   await clients
   await dispatcher.close()
   return figure
-}
-
-function median(figures: number[]): number | undefined {
-  return figures.sort((a, b) => a - b)[Math.floor(figures.length / 2)]
 }

@@ -13,11 +13,13 @@
  */
 import { mkdir } from 'node:fs/promises'
 import { join } from 'node:path'
+import { setTimeout as delay } from 'node:timers/promises'
 import { parseArgs } from 'node:util'
+import { formatTable } from '../src/cli/shared/table.ts'
 import type { AttackReport } from '../src/p2p/hostile/wage.ts'
+import { median, quantile } from './figures.ts'
 import { runAttacker, startAttacker } from './hostile/attacker.ts'
 import { ATTACKS } from './hostile/attacks.ts'
-import { formatTable, median, quantile } from './hostile/figures.ts'
 import { startHonestNetwork, type Window } from './hostile/honest.ts'
 import { runVictim } from './hostile/victim.ts'
 
@@ -68,7 +70,7 @@ async function main(): Promise<void> {
   console.log(
     `other processes took ${foreign.join(', ')} ms of CPU a second in the calm of the rounds: worth little above 100`,
   )
-  console.log(formatTable([HEADER, calmRow(rounds), ...names.map((name) => attackRow(name, rounds))]))
+  console.log(formatTable(HEADER, [calmRow(rounds), ...names.map((name) => attackRow(name, rounds))]))
 }
 
 async function measure(names: readonly string[], options: Options): Promise<Round[]> {
@@ -80,7 +82,7 @@ async function measure(names: readonly string[], options: Options): Promise<Roun
     attacker.begin(name, network.address)
     const window = await network.watch(options.attackMs, profile)
     const report = await attacker.end()
-    await pause(REST_MS)
+    await delay(REST_MS)
     return { ...window, name, attacker: report }
   }
   await network.watch(WARM_UP_MS)
@@ -182,7 +184,7 @@ function attackRow(name: string, rounds: readonly Round[]): string[] {
       2,
     ),
     ...costs(windows),
-    bannedAfterS.length === 0 ? '–' : fixed(median(bannedAfterS)),
+    bannedAfterS.length === 0 ? '-' : fixed(median(bannedAfterS)),
     fixed(median(windows.map(({ attacker }) => attacker.mbPerS))),
     fixed(median(windows.map(({ attacker }) => attacker.stepsPerS)), 0),
     String(median(windows.map(({ attacker }) => attacker.identities))),
@@ -202,10 +204,6 @@ function costs(windows: readonly Window[]): string[] {
 
 function fixed(value: number, digits = 1): string {
   return value.toFixed(digits)
-}
-
-function pause(durationMs: number): Promise<void> {
-  return new Promise((resolve) => setTimeout(resolve, durationMs))
 }
 
 await main()

@@ -7,6 +7,7 @@ import type { Hex } from '../src/lib/hex.ts'
 import { silentLogger } from '../src/lib/logger.ts'
 import { startAnvil } from '../test/support/anvil.ts'
 import { startTcpProxy } from '../testnet/links/tcpProxy.ts'
+import { median } from './figures.ts'
 
 // Speed of derivation's L1 reads (header, receipts and transactions of each block), and of a reset's walk back. L1 is near or has
 // 20 ms latency, and reads run with and without prefetch. L1 is an Anvil with transactions in every block.
@@ -68,9 +69,9 @@ async function measure(
 
 /** Prints and returns the median. */
 function report(name: string, times: readonly number[]): number {
-  const median = times.toSorted((a, b) => a - b)[times.length >> 1] ?? 0
-  console.log(`${name}: ${median.toFixed(3)} ms a block, ${Math.round(1000 / median)} blocks/s`)
-  return median
+  const perBlock = median(times)
+  console.log(`${name}: ${perBlock.toFixed(3)} ms a block, ${Math.round(1000 / perBlock)} blocks/s`)
+  return perBlock
 }
 
 async function readForward(l1: ReadL1, count: number): Promise<void> {

@@ -1,3 +1,5 @@
+import { quantile } from './figures.ts'
+
 /**
  * Measures event loop iterations in processor time of this thread, which excludes waits and other load on the machine. A timer
  * checks every millisecond, so a value may be one millisecond too high. Processor time has ticks of up to 4 ms on some systems.
@@ -23,17 +25,13 @@ export function watchLoop(onLong: { aboveMs: number; report(ms: number): void } 
     iterationsMs.push(spentMs)
     if (onLong !== undefined && spentMs > onLong.aboveMs) onLong.report(spentMs)
   }, INTERVAL_MS)
-  const sorted = (): number[] => iterationsMs.toSorted((a, b) => a - b)
   return {
     reset() {
       iterationsMs = []
       before = process.threadCpuUsage()
     },
-    longest: () => sorted().at(-1) ?? 0,
-    quantile(share) {
-      const all = sorted()
-      return all[Math.floor(all.length * share)] ?? 0
-    },
+    longest: () => quantile(iterationsMs, 1) || 0,
+    quantile: (share) => quantile(iterationsMs, share) || 0,
     stop: () => clearInterval(timer),
   }
 }

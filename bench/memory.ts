@@ -1,8 +1,8 @@
-import { readFileSync } from 'node:fs'
 import { setTimeout as delay } from 'node:timers/promises'
 import { parseArgs } from 'node:util'
 import { descendantsOf } from '../test/support/processes.ts'
 import { startTestnet } from '../test/support/testnet.ts'
+import { memoryMb, procFile } from './processStats.ts'
 
 // Memory of a testnet's processes without user transactions. Run: node bench/memory.ts [--nodes 3] [--seconds 60]
 // Each node has all others as peers, up to the runner's limits. Linux only.
@@ -31,22 +31,9 @@ interface Measured extends Memory {
 
 const COLUMNS = ['resident', 'proportional', 'anonymous'] as const
 
-function memoryOf(pid: number): Memory | undefined {
-  try {
-    const text = readFileSync(`/proc/${pid}/smaps_rollup`, 'utf8')
-    const of = (name: string): number => Number(new RegExp(`^${name}:\\s+(\\d+) kB`, 'm').exec(text)?.[1] ?? 0) / 1024
-    return { resident: of('Rss'), proportional: of('Pss'), anonymous: of('Anonymous') }
-  } catch {
-    return undefined
-  }
-}
-
-function commandOf(pid: number): string {
-  try {
-    return readFileSync(`/proc/${pid}/cmdline`, 'utf8').replaceAll('\0', ' ')
-  } catch {
-    return ''
-  }
+function memoryOf(pid: number): Memory {
+  const of = (line: string) => memoryMb(pid, 'smaps_rollup', line)
+  return { resident: of('Rss'), proportional: of('Pss'), anonymous: of('Anonymous') }
 }
 
 const PROGRAMS: readonly [pattern: RegExp, name: string][] = [
@@ -61,9 +48,9 @@ const PROGRAMS: readonly [pattern: RegExp, name: string][] = [
 function measureBelow(pid: number): Measured[] {
   return descendantsOf(pid).flatMap((child) => {
     const memory = memoryOf(child)
-    const command = commandOf(child)
+    const command = procFile(child, 'cmdline').replaceAll('\0', ' ')
     const program = PROGRAMS.find(([pattern]) => pattern.test(command))?.[1] ?? command.slice(0, 40)
-    return memory === undefined ? [] : [{ pid: child, program, ...memory }]
+    return command === '' ? [] : [{ pid: child, program, ...memory }]
   })
 }
 
@@ -88,10 +75,10 @@ try {
   for (const one of measured.toSorted((a, b) => a.program.localeCompare(b.program) || a.pid - b.pid)) {
     console.log(row(`${one.program} (${one.pid})`, one))
   }
-  if (own !== undefined) console.log(row('runner', own))
+  console.log(row('runner', own))
   const ours = measured.filter(({ program }) => program !== 'L1 (Anvil)')
   console.log(row('all but L1 and the runner', sum(ours)))
-  console.log(row('all', sum([...measured, ...(own === undefined ? [] : [own])])))
+  console.log(row('all', sum([...measured, own])))
 } finally {
   await testnet.stop()
 }

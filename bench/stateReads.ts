@@ -11,6 +11,7 @@ import { WorldState } from '../src/execution/state/worldState.ts'
 import type { Hex } from '../src/lib/hex.ts'
 import { EMPTY_TRIE_ROOT } from '../src/rollup/protocol/constants.ts'
 import { ZERO_HASH } from '../src/rollup/protocol/types.ts'
+import { median } from './figures.ts'
 
 const HOLDERS = 100_000
 const TRANSFERS = 1_000
@@ -37,11 +38,9 @@ export async function compareStateReads(): Promise<{ trie: StateReads; flat: Sta
     for (let round = 0; round < ROUNDS; round++) {
       for (const kind of ['trie', 'flat'] as const) samples[kind].push(await measure(datadir, root, kind, round))
     }
-    const median = (of: (reads: StateReads) => number, list: StateReads[]) =>
-      list.map(of).toSorted((a, b) => a - b)[ROUNDS >> 1] ?? 0
     const summary = (list: StateReads[]): StateReads => ({
-      readUs: median(({ readUs }) => readUs, list),
-      writeUs: median(({ writeUs }) => writeUs, list),
+      readUs: median(list.map(({ readUs }) => readUs)),
+      writeUs: median(list.map(({ writeUs }) => writeUs)),
     })
     return { trie: summary(samples.trie), flat: summary(samples.flat) }
   } finally {

@@ -8,6 +8,7 @@ import { NO_STATE, StateDatabase } from '../src/execution/state/stateDatabase.ts
 import { WorldState } from '../src/execution/state/worldState.ts'
 import type { Hex } from '../src/lib/hex.ts'
 import { EMPTY_TRIE_ROOT } from '../src/rollup/protocol/constants.ts'
+import { median, quantile } from './figures.ts'
 
 const ACCOUNTS = 100_000
 const CHANGED = 1_000
@@ -38,8 +39,7 @@ export async function stateRootMs(): Promise<{ median: number; most: number }> {
       // The first block reads all accounts from the disk. Later blocks use the cache as far as it reaches.
       if (number === 1) await tree.write(root, { gas: 0, bytes: 0 })
     }
-    times.sort((a, b) => a - b)
-    return { median: times[times.length >> 1] ?? 0, most: times.at(-1) ?? 0 }
+    return { median: median(times), most: quantile(times, 1) }
   } finally {
     await database.close()
     await rm(datadir, { recursive: true, force: true })

@@ -7,6 +7,7 @@ import { privateKeyToAccount } from 'viem/accounts'
 import { createRpcClient, type RpcClient } from '../src/jsonRpc/client.ts'
 import { complaintsIn, startTestnet } from '../test/support/testnet.ts'
 import type { Endpoints } from '../testnet/runner/events.ts'
+import { quantile } from './figures.ts'
 
 // Delay of a follower's new block after the sequencer's, seen from outside. Both are polled by eth RPC for their latest block,
 // while users send transactions to all nodes. Run: node bench/testnetLatency.ts [SECONDS] [OUTPUT]
@@ -141,11 +142,6 @@ async function compareBlocks(clients: readonly RpcClient[]) {
     }
   }
   return { included, blocks: top + 1, differing }
-}
-
-function quantile(values: readonly number[], part: number): number {
-  const sorted = [...values].sort((a, b) => a - b)
-  return sorted[Math.min(sorted.length - 1, Math.floor(sorted.length * part))] ?? Number.NaN
 }
 
 function summary(delays: readonly number[]): Record<string, number> {

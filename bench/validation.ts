@@ -1,5 +1,6 @@
 import { spawnSync } from 'node:child_process'
 import { monitorEventLoopDelay, performance } from 'node:perf_hooks'
+import { setTimeout as wait } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
 import { parseArgs } from 'node:util'
 import { type Clock, systemClock } from '../src/lib/clock.ts'
@@ -25,6 +26,7 @@ import {
   payloadBlockHash,
   payloadSigningHashOfBody,
 } from '../src/rollup/protocol/index.ts'
+import { median, quantile } from './figures.ts'
 import { watchLoop } from './loopWatch.ts'
 import { block, config, FLOODS, message, TOPIC, VERSION } from './validationMessages.ts'
 
@@ -63,10 +65,6 @@ const clock: Clock = { ...systemClock, setTimeout: (run, delayMs) => systemClock
 const modules = { config, clock, logger: silentLogger, topics, signer: () => SEQUENCER_ADDRESS }
 /** Messages are built once, and used for more than a minute. */
 const options = { maxAgeS: 600 }
-
-function median(values: number[]): number {
-  return values.toSorted((a, b) => a - b)[values.length >> 1] ?? Number.NaN
-}
 
 /** Processor microseconds of one call on this thread, the median of several rounds after two warm-up rounds. */
 function microseconds<T>(inputs: readonly T[], work: (input: T) => void): number {
@@ -245,14 +243,14 @@ async function hostile(name: string): Promise<void> {
   }
   const blocks = async (): Promise<void> => {
     for (const compressed of good) {
-      await new Promise((resolve) => setTimeout(resolve, 50))
+      await wait(50)
       const sent = performance.now()
       void handle(compressed, 'good').then((outcome) => {
         if (outcome === 'accept') latencies.push(performance.now() - sent)
         else lost += 1
       })
     }
-    await new Promise((resolve) => setTimeout(resolve, 300))
+    await wait(300)
     isOver = true
   }
   await Promise.all([...Array.from({ length: FLOODING_PEERS }, (_, n) => flooding(`hostile ${n}`)), blocks()])
@@ -260,12 +258,11 @@ async function hostile(name: string): Promise<void> {
   iterations.stop()
   await validation.close()
   const ms = (nanoseconds: number): string => (nanoseconds / 1e6).toFixed(1)
-  const sorted = latencies.toSorted((a, b) => a - b)
   const longest = `${iterations.quantile(0.999).toFixed(1)}, max ${iterations.longest().toFixed(1)} ms`
   const said = [...outcomes].map(([outcome, count]) => `${count} ${outcome}`).join(', ')
   console.log(
     `${name}\n  event-loop delay p50 ${ms(delay.percentile(50))}, p99 ${ms(delay.percentile(99))}, max ${ms(delay.max)} ms; processor time of a turn p99.9 ${longest};` +
-      ` ${latencies.length} of ${good.length} good blocks, p50 ${median(sorted).toFixed(1)}, max ${(sorted.at(-1) ?? Number.NaN).toFixed(1)} ms` +
+      ` ${latencies.length} of ${good.length} good blocks, p50 ${median(latencies).toFixed(1)}, max ${quantile(latencies, 1).toFixed(1)} ms` +
       ` (lost ${lost})\n  flood: ${said}`,
   )
 }

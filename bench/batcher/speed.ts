@@ -1,6 +1,7 @@
 import type { ChannelConfig } from '../../src/batcher/channel/channelConfig.ts'
 import { compressAll } from '../../src/batcher/channel/compress/algorithm.ts'
 import type { BatcherOptions } from '../../src/batcher/submitter/options.ts'
+import { median } from '../figures.ts'
 import { watchLoop } from '../loopWatch.ts'
 import { type BenchChain, blocksOf } from './chains.ts'
 import { type BuiltChannel, buildChannels, channelInput, configOf } from './channels.ts'
@@ -24,8 +25,6 @@ async function timed<T>(work: () => Promise<T>): Promise<{ seconds: number; resu
   const { user, system } = process.cpuUsage(before)
   return { seconds: (user + system) / 1e6, result }
 }
-
-const median = (values: readonly number[]): number => values.toSorted((a, b) => a - b)[values.length >> 1] ?? 0
 
 async function compressEach(inputs: readonly Uint8Array[], { algorithm }: ChannelConfig): Promise<void> {
   for (const input of inputs) await compressAll(input, algorithm)

@@ -1,4 +1,3 @@
-import { readFileSync } from 'node:fs'
 import { cpus, loadavg } from 'node:os'
 import { setTimeout as delay } from 'node:timers/promises'
 import { parseArgs } from 'node:util'
@@ -9,8 +8,9 @@ import { blocksTopic } from '../../src/p2p/base/topics.ts'
 import { findChromium, startChromium } from '../../test/support/chromium.ts'
 import { type JoinedNode, joinTestnet } from '../../test/support/joinedNode.ts'
 import { startTestnet } from '../../test/support/testnet.ts'
+import { median } from '../figures.ts'
 import { startChild } from '../p2p/calls.ts'
-import { median } from '../p2p/figures.ts'
+import { memoryMb, processorSeconds } from '../processStats.ts'
 import type { IdleCalls } from './idleProcess.ts'
 import type { PagePeersCalls } from './peersProcess.ts'
 
@@ -203,24 +203,14 @@ async function loopDelayMs({ metrics }: FollowerNode): Promise<number> {
 }
 
 function memoryOf(pid: number): ProcessMemory {
-  const read = (file: string, names: string[]): number => {
-    const text = readFileSync(`/proc/${pid}/${file}`, 'utf8')
-    const kilobytes = names.map((name) => Number(new RegExp(`^${name}:\\s+(\\d+) kB`, 'm').exec(text)?.[1] ?? 0))
-    return sum(kilobytes) / 1024
-  }
   return {
-    footprintMb: read('status', ['RssAnon', 'VmSwap']),
-    privateMb: read('smaps_rollup', ['Private_Clean', 'Private_Dirty', 'Swap']),
+    footprintMb: memoryMb(pid, 'status', 'RssAnon', 'VmSwap'),
+    privateMb: memoryMb(pid, 'smaps_rollup', 'Private_Clean', 'Private_Dirty', 'Swap'),
   }
 }
 
 function largest(memories: readonly ProcessMemory[]): ProcessMemory {
   return memories.reduce((one, other) => (other.footprintMb > one.footprintMb ? other : one))
-}
-
-function processorSeconds(pid: number): number {
-  const fields = readFileSync(`/proc/${pid}/stat`, 'utf8').split(') ')[1]?.split(' ') ?? []
-  return (Number(fields[11]) + Number(fields[12])) / 100
 }
 
 function sum(values: readonly number[]): number {

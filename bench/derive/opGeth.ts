@@ -1,11 +1,12 @@
 import { type ChildProcess, execFileSync, spawn } from 'node:child_process'
 import { randomBytes } from 'node:crypto'
-import { existsSync, mkdtempSync, readFileSync, writeFileSync } from 'node:fs'
+import { mkdtempSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { setTimeout as wait } from 'node:timers/promises'
 import { createRpcClient } from '../../src/jsonRpc/client.ts'
 import { until } from '../../src/lib/testUtils/until.ts'
 import { claimPort } from '../../test/support/programs.ts'
+import { processorSeconds } from '../processStats.ts'
 
 export interface OpGeth {
   engineUrl: string
@@ -20,8 +21,8 @@ export interface OpGeth {
  */
 const EXTRA_FLAGS = process.env.DEVIUM_OP_GETH_FLAGS?.split(' ').filter((flag) => flag !== '') ?? []
 
-/** Maximum processor ticks (10 ms on Linux) of an idle process in half a second. */
-const IDLE_TICKS = 5
+/** Maximum processor time of an idle process in half a second. */
+const IDLE_SECONDS = 0.05
 
 /**
  * Runs a new op-geth on a genesis while `use` runs. `use` starts after op-geth's own start work, seconds of all processors for
@@ -73,15 +74,12 @@ export function createProbe(url: string, method: string): { request(): Promise<u
   return { request: () => rpc.request(method, []).catch(() => undefined), close: () => rpc.close() }
 }
 
-async function idle({ pid }: ChildProcess): Promise<void> {
-  const path = `/proc/${pid}/stat`
-  if (!existsSync(path)) return
-  for (let before = Number.NaN; ; ) {
-    // proc(5): fields 14 and 15 are user and system time. Field 2 is a name in brackets.
-    const fields = readFileSync(path, 'utf8').split(') ')[1]?.split(' ') ?? []
-    const ticks = Number(fields[11]) + Number(fields[12])
-    if (ticks - before <= IDLE_TICKS) return
-    before = ticks
+async function idle({ pid = Number.NaN }: ChildProcess): Promise<void> {
+  for (let before = Number.NEGATIVE_INFINITY; ; ) {
+    const seconds = processorSeconds(pid)
+    // NaN if there is no /proc.
+    if (!(seconds - before > IDLE_SECONDS)) return
+    before = seconds
     await wait(500)
   }
 }

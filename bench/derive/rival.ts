@@ -11,6 +11,7 @@ import { rollupConfigToJson } from '../../src/rollup/protocol/index.ts'
 import { claimPort } from '../../test/support/programs.ts'
 import { l1ChainConfig } from '../../testnet/l1/chainConfig.ts'
 import { startTcpProxy } from '../../testnet/links/tcpProxy.ts'
+import { median } from '../figures.ts'
 import { createProbe, withOpGeth } from './opGeth.ts'
 import { L1_CHAIN_ID, makeRivalChain, type RivalChain } from './rivalChain.ts'
 import type { Figure } from './speed.ts'
@@ -71,7 +72,7 @@ export async function besideOpNode({ opGeth, opNode, runs, l1LatencyMs }: RivalO
     const columns = rounds.map(columnsOf)
     printRow(
       'median',
-      (columns[0] ?? []).map((_, index) => medianOf(columns.map((row) => row[index] ?? 0))),
+      (columns[0] ?? []).map((_, index) => median(columns.map((row) => row[index] ?? 0))),
     )
     return figuresOf(rounds, l1LatencyMs)
   } finally {
@@ -82,7 +83,7 @@ export async function besideOpNode({ opGeth, opNode, runs, l1LatencyMs }: RivalO
 }
 
 function figuresOf(rounds: readonly Round[], l1LatencyMs: number): Figure[] {
-  const ratio = medianOf(rounds.map(ratioOf))
+  const ratio = median(rounds.map(ratioOf))
   const figures: Figure[] = [
     {
       name: `times as fast as op-node, median of ${rounds.length}`,
@@ -93,7 +94,7 @@ function figuresOf(rounds: readonly Round[], l1LatencyMs: number): Figure[] {
     },
   ]
   if (l1LatencyMs > 0) {
-    const slowdown = medianOf(rounds.map(({ ours, away }) => (away?.ours ?? Number.NaN) / ours))
+    const slowdown = median(rounds.map(({ ours, away }) => (away?.ours ?? Number.NaN) / ours))
     figures.push({
       name: `L1 ${l1LatencyMs} ms away against near, median of ${rounds.length}`,
       value: slowdown,
@@ -125,13 +126,6 @@ const printRow = (name: string, values: readonly number[]): void =>
 
 const printCells = (cells: readonly string[]): void =>
   console.log(`     ${cells.map((cell) => cell.padStart(COLUMN)).join('')}`)
-
-function medianOf(values: readonly number[]): number {
-  const sorted = values.toSorted((a, b) => a - b)
-  const middle = sorted.length / 2
-  const [low = Number.NaN, high = Number.NaN] = [sorted[Math.ceil(middle) - 1], sorted[Math.floor(middle)]]
-  return (low + high) / 2
-}
 
 interface Run {
   directory: string

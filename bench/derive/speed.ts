@@ -2,6 +2,7 @@ import { inflateSync } from 'node:zlib'
 import { silentLogger } from '../../src/lib/logger.ts'
 import { ChannelReader } from '../../src/rollup/derive/channelReader.ts'
 import { createDerivationPipeline, type L1Source } from '../../src/rollup/derive/index.ts'
+import { median } from '../figures.ts'
 import { watchLoop } from '../loopWatch.ts'
 import {
   channelOf,
@@ -113,7 +114,7 @@ async function medianMs(work: () => Promise<void> | void): Promise<number> {
     const { user, system } = process.cpuUsage(before)
     times.push((user + system) / 1000 / 10)
   }
-  return times.sort((a, b) => a - b)[Math.floor(times.length / 2)] ?? 0
+  return median(times)
 }
 
 async function readChannel(channel: Uint8Array, expected: number): Promise<void> {

@@ -5,7 +5,7 @@ import { until } from '../../src/lib/testUtils/until.ts'
 import { SEQUENCER_KEY, testBlock, testConfig } from '../../src/p2p/testUtils/testChain.ts'
 import { startTestNode } from '../../src/p2p/testUtils/testNode.ts'
 import type { P2pNode } from '../../src/p2p/types.ts'
-import { nowMs } from './figures.ts'
+import { nowMs } from '../p2p/measures.ts'
 import type { FromVictim, ToVictim, VictimReport } from './victim.ts'
 
 /** Blocks come 5 to 15 ms apart, at random, so that a periodic attack cannot synchronise with them. */

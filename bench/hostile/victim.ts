@@ -2,7 +2,7 @@ import { writeFile } from 'node:fs/promises'
 import { Session } from 'node:inspector/promises'
 import { startTestNode } from '../../src/p2p/testUtils/testNode.ts'
 import { watchLoop } from '../loopWatch.ts'
-import { nowMs } from './figures.ts'
+import { nowMs } from '../p2p/measures.ts'
 
 /** The costs and observations of the victim in one time window. */
 export interface VictimReport {

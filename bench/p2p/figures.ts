@@ -1,3 +1,5 @@
+import { median } from '../figures.ts'
+
 /** Results of one round, in milliseconds. Figures that a program does not report are missing. */
 export interface Figures {
   p50: number
@@ -18,17 +20,6 @@ export interface Figures {
   loopDelayP99?: number
   /** After a garbage collection. */
   heapMbPerHost?: number
-}
-
-export function quantile(sorted: readonly number[], q: number): number {
-  return sorted[Math.floor(q * (sorted.length - 1))] ?? Number.NaN
-}
-
-export function median(values: readonly number[]): number {
-  return quantile(
-    values.toSorted((a, b) => a - b),
-    0.5,
-  )
 }
 
 /** Medians of the rounds. For figures that must be zero, the sum. */

@@ -1,4 +1,5 @@
 import { randomBytes } from 'node:crypto'
+import { setTimeout as delay } from 'node:timers/promises'
 import { Registry } from 'prom-client'
 import { systemClock } from '../../src/lib/clock.ts'
 import { type Logger, silentLogger } from '../../src/lib/logger.ts'
@@ -99,7 +100,7 @@ const calls = {
       const calledMs = nowMs()
       await nodes[0]?.node.publish(block)
       published.push({ blockNumber, calledMs, signedMs: signedAt.get(blockNumber) ?? Number.NaN })
-      await new Promise((resolve) => setTimeout(resolve, intervalMs))
+      await delay(intervalMs)
     }
     return published
   },

@@ -1,4 +1,5 @@
-import { type Figures, LEGEND, median, ratioRow, summarize, tableHead, tableRow } from './figures.ts'
+import { median } from '../figures.ts'
+import { type Figures, LEGEND, ratioRow, summarize, tableHead, tableRow } from './figures.ts'
 import { type JoinFigures, runJoin } from './join.ts'
 import { type BenchOptions, parseBenchOptions, USAGE } from './options.ts'
 import { runHeap, runOurNetwork } from './ourNetwork.ts'

@@ -1,5 +1,7 @@
+import { setTimeout as delay } from 'node:timers/promises'
+import { median, quantile } from '../figures.ts'
 import { type Child, startChild } from './calls.ts'
-import { type Figures, median, quantile } from './figures.ts'
+import type { Figures } from './figures.ts'
 import type { HostsCalls } from './hostsProcess.ts'
 
 export interface NetworkOptions {
@@ -16,7 +18,6 @@ export interface NetworkOptions {
   profile: string | undefined
 }
 
-const sleep = (ms: number): Promise<void> => new Promise((resolve) => setTimeout(resolve, ms))
 /** The run ends after this time without an arrival. On a preempted virtual machine the last block may come late. */
 const NO_ARRIVAL_MS = 2_000
 
@@ -37,8 +38,7 @@ export async function runOurNetwork(options: NetworkOptions): Promise<Figures> {
     const delays = after
       .flatMap(({ arrivals }) => arrivals)
       .map(([block, at]) => at - (signedMs.get(block) ?? Number.NaN))
-      .filter((delay) => !Number.isNaN(delay))
-      .sort((a, b) => a - b)
+      .filter((delayMs) => !Number.isNaN(delayMs))
     const judged = sum((index) => after[index]?.judged ?? 0)
     const expected = blocks * (hosts - 1)
     return {
@@ -72,7 +72,7 @@ export async function runHeap(options: NetworkOptions, forgetMs: number): Promis
       await publisherOf(children).call('publish', { ...options, blocks: Math.round(options.blocks / 10) })
       await measure()
     }
-    await sleep(forgetMs)
+    await delay(forgetMs)
     await measure()
     return heaps
   })
@@ -86,7 +86,7 @@ async function allArrived(children: readonly Child<HostsCalls>[]): Promise<void>
     )
     if (arrived === before) return
     before = arrived
-    await sleep(NO_ARRIVAL_MS)
+    await delay(NO_ARRIVAL_MS)
   }
 }
 
@@ -121,7 +121,7 @@ async function withNetwork<T>(
       )
       await children[host % children.length]?.call('connect', { host: Math.floor(host / children.length), addresses })
     }
-    await sleep(options.waitMs)
+    await delay(options.waitMs)
     return await use(children)
   } finally {
     await Promise.all(children.map((child) => child.stop()))

@@ -1,6 +1,7 @@
 import { once } from 'node:events'
 import { connect, type Socket } from 'node:net'
 import { performance } from 'node:perf_hooks'
+import { setTimeout as delay } from 'node:timers/promises'
 
 // A cheap client: requests over plain sockets. It reads only the length of responses.
 
@@ -36,10 +37,10 @@ export async function measureRate(
     }),
   )
   for (const socket of sockets) socket.write(request)
-  await passSeconds(seconds / 4)
+  await delay(seconds * 250)
   const before = answered
   const startMs = performance.now()
-  await passSeconds(seconds)
+  await delay(seconds * 1000)
   const perSecond = ((answered - before) * 1000) / (performance.now() - startMs)
   for (const socket of sockets) socket.destroy()
   return { calls: answered, perSecond }
@@ -71,5 +72,3 @@ function onAnswers(socket: Socket, onAnswer: (head: string) => void): void {
     onAnswer(whole)
   })
 }
-
-const passSeconds = (seconds: number): Promise<void> => new Promise((resolve) => setTimeout(resolve, seconds * 1000))

@@ -1,4 +1,4 @@
-import { mkdirSync, mkdtempSync, readFileSync, rmSync } from 'node:fs'
+import { mkdirSync, mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
@@ -12,8 +12,9 @@ import { startOpNode } from '../../test/support/opNode.ts'
 import { descendantsOf } from '../../test/support/processes.ts'
 import { stopPrograms } from '../../test/support/programs.ts'
 import { startTestnet } from '../../test/support/testnet.ts'
+import { median } from '../figures.ts'
 import { startChild } from '../p2p/calls.ts'
-import { median } from '../p2p/figures.ts'
+import { memoryMb, processorSeconds, procFile } from '../processStats.ts'
 import { measureRate } from './load.ts'
 import type { PeersCalls } from './peersProcess.ts'
 
@@ -89,12 +90,13 @@ try {
     await compare(servers, 'opp2p_peers', [true], ` (${count} peers more)`)
   }
   if (loadSeconds > 0) {
-    const before = residentMb(ours.pid)
+    const resident = () => memoryMb(ours.pid, 'status', 'VmRSS')
+    const before = resident()
     await measureRate(ours.url, { method: 'optimism_syncStatus', params: [] }, { connections, seconds: loadSeconds })
-    const after = residentMb(ours.pid)
+    const after = resident()
     await delay(30_000)
     console.log(
-      `memory: ${before.toFixed(0)} MB, after ${loadSeconds} s of syncStatus ${after.toFixed(0)}, 30 s later ${residentMb(ours.pid).toFixed(0)}`,
+      `memory: ${before.toFixed(0)} MB, after ${loadSeconds} s of syncStatus ${after.toFixed(0)}, 30 s later ${resident().toFixed(0)}`,
     )
   }
 } finally {
@@ -148,17 +150,6 @@ async function p2pAddress(url: string): Promise<string> {
 
 /** Process id of the program with this path that was started here. */
 function pidOf(binary: string): number {
-  const isIt = (pid: number): boolean => readFileSync(`/proc/${pid}/cmdline`, 'utf8').startsWith(`${binary}\0`)
+  const isIt = (pid: number): boolean => procFile(pid, 'cmdline').startsWith(`${binary}\0`)
   return descendantsOf(process.pid).find(isIt) ?? Number.NaN
-}
-
-/** User and system time of all threads. */
-function processorSeconds(pid: number): number {
-  const fields = readFileSync(`/proc/${pid}/stat`, 'utf8').split(') ')[1]?.split(' ') ?? []
-  // Fields 14 and 15, in hundredths of a second.
-  return (Number(fields[11]) + Number(fields[12])) / 100
-}
-
-function residentMb(pid: number): number {
-  return Number(/^VmRSS:\s+(\d+)/m.exec(readFileSync(`/proc/${pid}/status`, 'utf8'))?.[1]) / 1024
 }

@@ -6,9 +6,10 @@ import { createRpcClient } from '../../src/jsonRpc/client.ts'
 import { parseRollupConfig } from '../../src/rollup/protocol/index.ts'
 import { startTestnet } from '../../test/support/testnet.ts'
 import { roles } from '../../testnet/accounts.ts'
+import { quantile } from '../figures.ts'
 import { sendLoad } from './load.ts'
 import { watchBlocks } from './peer.ts'
-import { logEveryBlock, quantile, sealedBlocks, summary } from './timings.ts'
+import { logEveryBlock, sealedBlocks, summary } from './timings.ts'
 
 // Distance of a block's publication from its timestamp. The sequencer is real: devium-geth and rollup node as processes,
 // one-second blocks, batches posted. A peer records the arrival of each block, first without users, then with transactions.

@@ -3,6 +3,7 @@ import { join } from 'node:path'
 import { createRpcClient } from '../../src/jsonRpc/client.ts'
 import type { RollupConfig } from '../../src/rollup/protocol/index.ts'
 import { l2BlockTime } from '../../src/rollup/protocol/index.ts'
+import { quantile } from '../figures.ts'
 
 export interface SealedBlock {
   timestamp: number
@@ -38,11 +39,6 @@ function field(line: string, name: string): number {
   const value = new RegExp(` ${name}=(-?\\d+)`).exec(line)?.[1]
   if (value === undefined) throw new Error(`no ${name} in: ${line}`)
   return Number(value)
-}
-
-export function quantile(values: readonly number[], part: number): number {
-  const sorted = [...values].sort((a, b) => a - b)
-  return sorted[Math.min(sorted.length - 1, Math.floor(sorted.length * part))] ?? Number.NaN
 }
 
 export function summary(values: readonly number[]): string {
