@@ -22,8 +22,9 @@ export interface JoinedNode {
   ethRpc: string
   geth: ManagedProcess
   node: ManagedProcess
-  /** Restarts its rollup node, which must have ended. */
+  /** Restart a program that has ended. */
   startNodeAgain(): void
+  startGethAgain(): void
   stop(): Promise<void>
 }
 
@@ -76,6 +77,7 @@ export async function joinTestnet(net: Endpoints, wanted: JoinOptions): Promise<
       logPath: join(net.dir, 'logs', `${name}-${what}.log`),
     })
   const call = rollupNode(options)
+  const startGeth = () => start('geth', geth(options))
   const startNode = () => start('node', { ...call, args: [...call.args, ...flags] })
 
   await start('init', gethInit(files)).exited
@@ -83,10 +85,13 @@ export async function joinTestnet(net: Endpoints, wanted: JoinOptions): Promise<
     ...{ name, options },
     rollupRpc: `http://127.0.0.1:${ports.rollupRpc}`,
     ethRpc: `http://127.0.0.1:${ports.ethRpc}`,
-    geth: start('geth', geth(options)),
+    geth: startGeth(),
     node: startNode(),
     startNodeAgain() {
       joined.node = startNode()
+    },
+    startGethAgain() {
+      joined.geth = startGeth()
     },
     async stop() {
       await joined.node.stop('SIGTERM', 10_000)
