@@ -1,16 +1,13 @@
-import { type ChildProcess, execFileSync, spawn } from 'node:child_process'
-import { randomBytes } from 'node:crypto'
-import { mkdtempSync, writeFileSync } from 'node:fs'
+import { type ChildProcess, spawn } from 'node:child_process'
+import { mkdtempSync } from 'node:fs'
 import { join } from 'node:path'
 import { setTimeout as wait } from 'node:timers/promises'
 import { createRpcClient } from '../../src/jsonRpc/client.ts'
-import { until } from '../../src/lib/testUtils/until.ts'
-import { claimPort } from '../../test/support/programs.ts'
+import { launchOpGeth, type OpGeth } from '../../test/support/opGeth.ts'
+import { stopProgram } from '../../test/support/programs.ts'
 import { processorSeconds } from '../processStats.ts'
 
-export interface OpGeth {
-  engineUrl: string
-  jwtPath: string
+interface RivalGeth extends OpGeth {
   /** Starts a program that is stopped with it. */
   start(program: string, args: string[]): ChildProcess
 }
@@ -28,7 +25,11 @@ const IDLE_SECONDS = 0.05
  * Runs a new op-geth on a genesis while `use` runs. `use` starts after op-geth's own start work, seconds of all processors for
  * KZG tables.
  */
-export async function withOpGeth<T>(binary: string, directory: string, use: (geth: OpGeth) => Promise<T>): Promise<T> {
+export async function withOpGeth<T>(
+  binary: string,
+  directory: string,
+  use: (geth: RivalGeth) => Promise<T>,
+): Promise<T> {
   const folder = mkdtempSync(join(directory, 'run-'))
   const processes: ChildProcess[] = []
   const start = (program: string, args: string[]) => {
@@ -37,34 +38,13 @@ export async function withOpGeth<T>(binary: string, directory: string, use: (get
     return child
   }
   try {
-    const [engine, http] = [await claimPort(), await claimPort()]
-    const jwtPath = join(folder, 'jwt.txt')
-    writeFileSync(jwtPath, randomBytes(32).toString('hex'), { mode: 0o600 })
-    const datadir = join(folder, 'geth')
-    const genesisPath = join(directory, 'genesis.json')
-    execFileSync(binary, ['init', '--state.scheme=hash', `--datadir=${datadir}`, genesisPath], { stdio: 'ignore' })
-    const geth = start(binary, [
-      `--datadir=${datadir}`,
-      '--http',
-      `--http.port=${http}`,
-      `--authrpc.port=${engine}`,
-      `--authrpc.jwtsecret=${jwtPath}`,
-      '--port=0',
-      '--nodiscover',
-      '--maxpeers=0',
-      '--syncmode=full',
-      '--gcmode=archive',
-      '--nat=none',
-      '--ipcdisable',
-      ...EXTRA_FLAGS,
-    ])
-    const answers = createProbe(`http://127.0.0.1:${http}`, 'eth_chainId')
-    await until(answers.request)
-    await answers.close()
-    await idle(geth)
-    return await use({ engineUrl: `http://127.0.0.1:${engine}`, jwtPath, start })
+    const flags = ['--maxpeers=0', ...EXTRA_FLAGS]
+    const geth = await launchOpGeth(binary, { directory: folder, genesis: join(directory, 'genesis.json'), flags })
+    processes.push(geth.process)
+    await idle(geth.process)
+    return await use({ ...geth, start })
   } finally {
-    for (const child of processes.reverse()) await end(child)
+    for (const child of processes.reverse()) await stopProgram(child)
   }
 }
 
@@ -82,13 +62,4 @@ async function idle({ pid = Number.NaN }: ChildProcess): Promise<void> {
     before = seconds
     await wait(500)
   }
-}
-
-async function end(child: ChildProcess): Promise<void> {
-  if (child.exitCode !== null || child.signalCode !== null) return
-  const exited = new Promise((resolve) => child.once('exit', resolve))
-  child.kill('SIGTERM')
-  const force = setTimeout(() => child.kill('SIGKILL'), 10_000)
-  await exited
-  clearTimeout(force)
 }

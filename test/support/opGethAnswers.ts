@@ -1,4 +1,4 @@
-import { type ChildProcess, execFileSync, spawn } from 'node:child_process'
+import type { ChildProcess } from 'node:child_process'
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect } from 'vitest'
@@ -6,8 +6,7 @@ import { TEST_JWT_SECRET } from '../../src/execution/testUtils/executionNode.ts'
 import type { RpcClient } from '../../src/jsonRpc/client.ts'
 import { createPatientClient } from '../../src/jsonRpc/testUtils/patientClient.ts'
 import { JsonRpcError } from '../../src/jsonRpc/types.ts'
-import { toHex } from '../../src/lib/hex.ts'
-import { until } from '../../src/lib/testUtils/until.ts'
+import { launchOpGeth } from './opGeth.ts'
 import { claimPort } from './programs.ts'
 
 export type Call = readonly [method: string, ...params: unknown[]]
@@ -21,36 +20,21 @@ export interface ComparedGeth {
 
 /** Starts the binary on a new chain, with its files in `directory`. */
 export async function startComparedGeth(path: string, directory: string, genesis: unknown): Promise<ComparedGeth> {
-  const files = { genesis: join(directory, 'genesis.json'), jwt: join(directory, 'jwt'), data: join(directory, 'data') }
-  writeFileSync(files.genesis, JSON.stringify(genesis))
-  writeFileSync(files.jwt, toHex(TEST_JWT_SECRET))
-  execFileSync(path, ['init', '--datadir', files.data, '--state.scheme=hash', files.genesis], { stdio: 'ignore' })
-  const [http, auth, ws] = [await claimPort(), await claimPort(), await claimPort()]
+  const file = join(directory, 'genesis.json')
+  writeFileSync(file, JSON.stringify(genesis))
+  const ws = await claimPort()
+  // On a busy machine the default of 5 s is too short for calls that use all their gas.
   const flags = [
-    `--http.port=${http}`,
-    `--authrpc.port=${auth}`,
+    '--rpc.evmtimeout=0',
+    '--http.api=eth,net,web3,debug,txpool',
+    '--maxpeers=0',
     '--ws',
     `--ws.port=${ws}`,
-    `--authrpc.jwtsecret=${files.jwt}`,
-    '--datadir',
-    files.data,
   ]
-  // On a busy machine its default of 5 s is too short for calls that use all their gas.
-  const rest = [
-    '--rpc.evmtimeout=0',
-    '--http',
-    '--http.api=eth,net,web3,debug,txpool',
-    '--nodiscover',
-    '--maxpeers=0',
-    '--port=0',
-  ]
-  const child = spawn(path, [...flags, ...rest, '--ipcdisable', '--syncmode=full', '--gcmode=archive'], {
-    stdio: 'ignore',
-  })
-  const eth = createPatientClient({ url: `http://127.0.0.1:${http}` })
-  await until('op-geth', () => eth.request('eth_chainId', []))
-  const engine = createPatientClient({ url: `http://127.0.0.1:${auth}`, jwtSecret: TEST_JWT_SECRET })
-  return { process: child, eth, engine, wsUrl: `ws://127.0.0.1:${ws}` }
+  const geth = await launchOpGeth(path, { directory, genesis: file, secret: TEST_JWT_SECRET, flags })
+  const eth = createPatientClient({ url: geth.rpcUrl })
+  const engine = createPatientClient({ url: geth.engineUrl, jwtSecret: TEST_JWT_SECRET })
+  return { process: geth.process, eth, engine, wsUrl: `ws://127.0.0.1:${ws}` }
 }
 
 /** The comparable part of a response. Each client has its own wording after "invalid argument N". */

@@ -50,10 +50,10 @@ function keep<Child extends ChildProcess>(child: Child): Child {
 
 /** Interrupts all programs, the latest first, and waits for their end. */
 export async function stopPrograms(): Promise<void> {
-  await Promise.all(running.splice(0).reverse().map(stop))
+  await Promise.all(running.splice(0).reverse().map(stopProgram))
 }
 
-async function stop(child: ChildProcess): Promise<void> {
+export async function stopProgram(child: ChildProcess): Promise<void> {
   if (child.exitCode !== null || child.signalCode !== null) return
   const exited = new Promise((resolve) => child.once('exit', resolve))
   child.kill('SIGINT')
