@@ -1,11 +1,9 @@
 import { type ChildProcess, spawn } from 'node:child_process'
-import { existsSync } from 'node:fs'
-import { createRequire } from 'node:module'
-import { dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { createPatientClient } from '../../src/jsonRpc/testUtils/patientClient.ts'
 import { toQuantity } from '../../src/lib/hex.ts'
 import { WAIT_LIMIT_MS } from '../../src/lib/testUtils/until.ts'
+import { findAnvil } from '../../testnet/l1/anvil.ts'
 
 export interface AnvilOptions {
   /** Seconds between blocks. Absent: a block for each transaction, and for each `evm_mine`. */
@@ -26,20 +24,9 @@ export interface Anvil {
 
 const LEASHED_BINARY = fileURLToPath(new URL('../../testnet/process/leashedBinary.mjs', import.meta.url))
 
-/** The native binary. The npm wrapper costs a second Node process and does not pass signals on. */
-function anvilBinary(): string {
-  const require = createRequire(import.meta.url)
-  const arch = process.arch === 'x64' ? 'amd64' : process.arch
-  const name = `@foundry-rs/anvil-${process.platform}-${arch}`
-  const file = process.platform === 'win32' ? 'anvil.exe' : 'anvil'
-  const path = join(dirname(require.resolve(`${name}/package.json`)), 'bin', file)
-  if (!existsSync(path)) throw new Error(`Anvil is not installed: ${path} is missing`)
-  return path
-}
-
 /** Starts a local L1 and resolves when it listens. Anvil ends with the test run. */
 export function startAnvil(options: AnvilOptions = {}): Promise<Anvil> {
-  return start(anvilBinary(), options)
+  return start(findAnvil(), options)
 }
 
 async function start(command: string, options: AnvilOptions, before: readonly string[] = []): Promise<Anvil> {
@@ -83,7 +70,7 @@ export async function leaseAnvil(options: AnvilOptions = {}): Promise<LeasedAnvi
   const key = JSON.stringify(options)
   const used = idle.get(key)?.pop()
   // A worker that ends closes its pipes, and sends no other signal.
-  const anvil = used ?? (await start(process.execPath, options, [LEASHED_BINARY, anvilBinary()]))
+  const anvil = used ?? (await start(process.execPath, options, [LEASHED_BINARY, findAnvil()]))
   if (used !== undefined) await reset(used)
   return {
     ...anvil,

@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest'
 import { submitUnderFaults } from '../support/submitterFaults.ts'
 
-// One round of bench/batcherFaults.ts, which takes ten minutes.
+// One round of `bench/kills.ts faults`, which takes ten minutes.
 it.runIf(process.env.DEVIUM_LONG_FAULTS === 'all')(
   'posts everything to an L1 that fails, delays, loses transactions, is full, becomes expensive and has reorgs',
   async () => {

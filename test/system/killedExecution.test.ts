@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest'
 import { executeUnderKills } from '../support/killedExecution.ts'
 
-// The long form is bench/killedExecution.ts.
+// The long form is `bench/kills.ts execution`.
 it('keeps a complete chain and complete states, whenever the execution client is killed', async () => {
   const report = await executeUnderKills(6)
   expect(report.problems).toEqual([])

@@ -5,7 +5,7 @@ import type { ClientChoice } from './clients.ts'
 type Paths = Pick<TestnetLayout, 'l1Config'>
 
 /** Fields that only kona-node requires. op-node refuses a file with unknown fields, so kona-node has a file of its own. */
-const KONA_FIELDS = { terminalTotalDifficultyPassed: true, depositContractAddress: `0x${'0'.repeat(40)}` }
+export const KONA_FIELDS = { terminalTotalDifficultyPassed: true, depositContractAddress: `0x${'0'.repeat(40)}` }
 
 /** Path of kona-node's copy of the L1 chain config. */
 export function konaL1Config({ l1Config }: Paths): string {
