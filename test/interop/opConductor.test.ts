@@ -5,12 +5,8 @@ import { until } from '../../src/lib/testUtils/until.ts'
 import { startTestNode, type TestNode } from '../../src/p2p/testUtils/testNode.ts'
 import { parseRollupConfig } from '../../src/rollup/protocol/index.ts'
 import { roles } from '../../testnet/accounts.ts'
-import {
-  type ClusterMember,
-  type SequencerCluster,
-  startSequencerCluster,
-  unsafeHead,
-} from '../support/sequencerCluster.ts'
+import { unsafeHead } from '../support/heads.ts'
+import { type ClusterMember, type SequencerCluster, startSequencerCluster } from '../support/sequencerCluster.ts'
 
 // Three sequencers of ours under real op-conductors: whoever leads is killed, another goes on. Needs a binary of
 // op-conductor: DEVIUM_OP_CONDUCTOR=/path/to/op-conductor.

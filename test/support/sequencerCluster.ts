@@ -17,6 +17,7 @@ import { nodeName, testnetLayout } from '../../testnet/runner/layout.ts'
 import { claimPorts } from '../../testnet/runner/ports.ts'
 import { geth, gethInit, type ProgramCall, sequencerNode } from '../../testnet/runner/programs.ts'
 import { describeNodes, type NodeDescription } from '../../testnet/runner/setup.ts'
+import { unsafeHead } from './heads.ts'
 import { claimPort } from './programs.ts'
 
 /** A sequencer with its conductor. Each program is a process. */
@@ -204,11 +205,6 @@ async function formCluster([first, ...others]: readonly ClusterMember[], genesis
   await first.node.request('admin_startSequencer', [genesisHash])
   await until('the first block', async () => (await unsafeHead(first.node)).number > 0)
   for (const { conductor } of [first, ...others]) await conductor.request('conductor_resume', [])
-}
-
-export async function unsafeHead(node: RpcClient): Promise<{ hash: string; number: number }> {
-  const status = (await node.request('optimism_syncStatus', [])) as { unsafe_l2: { hash: string; number: number } }
-  return status.unsafe_l2
 }
 
 async function answer(client: RpcClient, method: string): Promise<void> {

@@ -5,7 +5,7 @@ import { multiaddr } from '@multiformats/multiaddr'
 import { until } from '../../lib/testUtils/until.ts'
 import { gossipInternals } from '../gossip/adapter.ts'
 import { startBareHost } from '../hostile/bareHost.ts'
-import { messageId, unpackMessage } from '../inspection/messageId.ts'
+import { idText, messageId, unpackMessage } from '../inspection/messageId.ts'
 
 /** A peer without our rules: plain libp2p and gossipsub that publish any bytes. */
 export interface RawPeer {
@@ -42,6 +42,7 @@ export async function startRawPeer(
         floodPublish: true,
         allowPublishToZeroTopicPeers: true,
         ...(hasRealIds ? { heartbeatInterval: 200, gossipsubIWantFollowupMs: 500 } : {}),
+        msgIdToStrFn: idText,
         // Otherwise a new id each time, so that nothing is dropped as a duplicate.
         msgIdFn: ({ topic, data }) =>
           hasRealIds ? messageId(topic, data, unpackMessage(data)) : Uint8Array.from(Buffer.from(`raw-${serial++}`)),
@@ -72,23 +73,13 @@ export async function startRawPeer(
     },
     hold(topic, data) {
       const msgId = messageId(topic, data, unpackMessage(data))
-      const pubsub = rawInternals(host.services.pubsub)
-      const msgIdStr = pubsub.msgIdToStrFn(msgId)
-      pubsub.seenCache.put(msgIdStr)
-      pubsub.mcache.put({ msgId, msgIdStr }, { topic, data }, true)
+      const msgIdStr = idText(msgId)
+      const { seenCache, mcache } = gossipInternals(host.services.pubsub)
+      seenCache.put(msgIdStr)
+      mcache.put({ msgId, msgIdStr }, { topic, data }, true)
     },
     behaviourPenaltyOf: (peerId) =>
       gossipInternals(host.services.pubsub).score.peerStats.get(peerId)?.behaviourPenalty ?? 0,
     stop: async () => host.stop(),
   }
-}
-
-interface RawInternals {
-  msgIdToStrFn(id: Uint8Array): string
-  seenCache: { put(id: string): boolean }
-  mcache: { put(id: { msgId: Uint8Array; msgIdStr: string }, message: object, validated: boolean): boolean }
-}
-
-function rawInternals(pubsub: object): RawInternals {
-  return pubsub as RawInternals
 }

@@ -1,6 +1,7 @@
 import type { Hex } from '../../lib/hex.ts'
 import { privateKeyToAddress } from '../../lib/secp256k1.ts'
 import { payloadBlockHash, payloadVersionAt } from '../../rollup/protocol/index.ts'
+import { testConfig as baseConfig } from '../../rollup/protocol/testUtils/config.ts'
 import {
   FORKS,
   type Fork,
@@ -20,12 +21,8 @@ export const TOPIC = blocksTopic(CHAIN_ID, 3)
 
 /** A chain whose forks up to the given one are active from genesis. */
 export function testConfig(lastFork: Fork = 'holocene', overrides: Partial<RollupConfig> = {}): RollupConfig {
-  const forks: RollupConfig['forks'] = {}
-  for (const fork of FORKS) {
-    forks[fork] = 0
-    if (fork === lastFork) break
-  }
-  return {
+  const forks = Object.fromEntries(FORKS.slice(0, FORKS.indexOf(lastFork) + 1).map((fork) => [fork, 0]))
+  return baseConfig(forks, {
     genesis: {
       l1: { hash: ZERO_HASH, number: 0 },
       l2: { hash: ZERO_HASH, number: 0 },
@@ -33,17 +30,8 @@ export function testConfig(lastFork: Fork = 'holocene', overrides: Partial<Rollu
       systemConfig: { batcherAddress: ZERO_ADDRESS, overhead: ZERO_HASH, scalar: ZERO_HASH, gasLimit: 30_000_000n },
     },
     blockTime: 1,
-    maxSequencerDrift: 600,
-    seqWindowSize: 3600,
-    channelTimeout: 300,
-    l1ChainId: 900n,
-    l2ChainId: CHAIN_ID,
-    forks,
-    batchInboxAddress: ZERO_ADDRESS,
-    depositContractAddress: ZERO_ADDRESS,
-    l1SystemConfigAddress: ZERO_ADDRESS,
     ...overrides,
-  }
+  })
 }
 
 /** A block with a correct hash and arbitrary content. */
