@@ -410,14 +410,14 @@ describe('createRpcClient against a bad server', () => {
 
   it('refuses an answer of too many parts without parsing it', async () => {
     const server = createServer((_, response) => response.end(`{"id":1,"result":[${'{},'.repeat(4_000_000)}1]}`))
-    await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
-    const client = createPatientClient({ url: `http://127.0.0.1:${(server.address() as AddressInfo).port}` })
+    const { url, close } = await listen(server)
+    const client = createPatientClient({ url })
     await expect(client.request('eth_getLogs', [])).rejects.toMatchObject({
       code: 'rpc-transport',
       message: expect.stringMatching(/eth_getLogs.*\b4000000\b/),
     })
     await client.close()
-    await new Promise((resolve) => server.close(resolve))
+    await close()
   })
 
   it('times out, and stops waiting when aborted', async () => {
