@@ -1,10 +1,13 @@
 import { execFileSync } from 'node:child_process'
+import { readFileSync } from 'node:fs'
 import { TESTNET_FORKS, type TestnetFork } from '../../testnet/forks.ts'
 
 /** op-geth lists Karst among its flags, but no version implements it. */
 const NEWEST_OF_OP_GETH: TestnetFork = 'jovian'
 /** The fork after this one needs a dependency set, which tests do not give op-node. */
 const NEWEST_OF_OP_NODE: TestnetFork = 'karst'
+/** An op-node of early 2026 lists Karst, but does not make its blocks: it has no such method. */
+const KARST_METHOD = 'engine_getPayloadV5'
 
 interface Clients {
   opNode?: string
@@ -20,7 +23,9 @@ export function newestForkKnownTo({ opNode, opGeth, limit }: Clients): TestnetFo
     const help = execFileSync(binary, ['--help'], { encoding: 'utf8' })
     return TESTNET_FORKS.findLastIndex((fork) => help.includes(`--override.${fork} `))
   })
-  if (opNode !== undefined) newest.push(TESTNET_FORKS.indexOf(NEWEST_OF_OP_NODE))
+  if (opNode !== undefined) {
+    newest.push(TESTNET_FORKS.indexOf(readFileSync(opNode).includes(KARST_METHOD) ? NEWEST_OF_OP_NODE : 'jovian'))
+  }
   if (opGeth !== undefined) newest.push(TESTNET_FORKS.indexOf(NEWEST_OF_OP_GETH))
   if (limit !== undefined) newest.push(TESTNET_FORKS.indexOf(limit))
   const fork = TESTNET_FORKS[Math.min(...newest)]
