@@ -89,6 +89,8 @@ describe.skipIf(opGeth === undefined)(title, () => {
     await expect.poll(async () => (await heads(node)).finalized_l2.number).toBeGreaterThan(0)
   })
   it('starts derivation after op-geth has synced by its own network', async () => {
+    // A new peer gets the blocks of the last 45 s by gossip. Op-geth must sync older ones.
+    await expect.poll(async () => (await heads(sequencer)).unsafe_l2.number).toBeGreaterThan(60)
     const from = (await heads(sequencer)).unsafe_l2.number
     const other = await startOpGeth(opGeth ?? '', testnet.joinDir, join(directory, 'syncing'), geth)
     const safeHeads = join(directory, 'safe-heads')
