@@ -10,11 +10,12 @@ import type { EvmModules } from '../evm/environment.ts'
 import type { Block, BlockHeader } from '../primitives/block.ts'
 import { StateDatabase, type StateStore, type StateView } from '../state/stateDatabase.ts'
 import { WorldState } from '../state/worldState.ts'
+import { AnswerBudget } from '../tracing/answerBudget.ts'
 import { encodeHeader } from './storage/headerCodec.ts'
 
 /**
  * All that a program without a database needs to execute a block: encoded trie nodes, code, and the addresses and slots
- * that were read (reth's ExecutionWitness).
+ * that were read (reth's ExecutionWitness). If they are more than 100,000, some addresses and slots are missing.
  */
 export interface ExecutionWitness {
   state: Uint8Array[]
@@ -36,8 +37,11 @@ export interface WitnessModules {
 /** Executes a block again. Throws ChainError if that is not possible. */
 export function witnessOfBlock(modules: WitnessModules, block: Block, parent: BlockHeader): Promise<ExecutionWitness> {
   return record(modules, parent, async (evm, world) => {
-    const execution = await beginExecution(evm, world, block, parent)
-    for (const transaction of block.transactions) await execution.add(transaction)
+    const execution = await beginExecution(evm, world, block, parent, modules.client)
+    for (const transaction of block.transactions) {
+      await execution.env.evm.yieldToLoop()
+      await execution.add(transaction)
+    }
     execution.finish()
   })
 }
@@ -65,6 +69,9 @@ export function witnessOfAttributes(
   })
 }
 
+/** Characters of a witness, most of them of code: a block of 30 million gas may read ten thousand contracts. */
+const MAX_CHARACTERS = 200_000_000
+
 /** Runs `execute` on caches of its own, so that each read reaches the store. */
 async function record(
   { evm, store, view, client }: WitnessModules,
@@ -73,12 +80,15 @@ async function record(
 ): Promise<ExecutionWitness> {
   const state = new Map<Hex, Uint8Array>()
   const codes: Uint8Array[] = []
+  const budget = new AnswerBudget('the block reads too much', MAX_CHARACTERS)
   const headers = new Map<Hex, Uint8Array>([[parent.hash, encodeHeader(parent)]])
   const states = new StateDatabase({
     store: {
       code(hash) {
         const code = store.code(hash)
-        if (code !== undefined) codes.push(code)
+        if (code === undefined) return undefined
+        budget.take(2 * code.length)
+        codes.push(code)
         return code
       },
     },
@@ -86,7 +96,9 @@ async function record(
   const recorded: StateView = {
     node(key, hash) {
       const node = view.node(key, hash)
-      if (node !== undefined) state.set(toHex(hash), node)
+      if (node === undefined) return undefined
+      budget.take(2 * node.length)
+      state.set(toHex(hash), node)
       return node
     },
     leaf: () => undefined,

@@ -192,7 +192,7 @@ export class StateDatabase {
     return code
   }
 
-  /** The addresses and slots that were hashed last. */
+  /** The hashed addresses and slots: up to 100,000, the last ones. */
   hashed(): Hex[] {
     return [...this.hashedKeys.keys()]
   }
