@@ -34,9 +34,9 @@ export interface CancelStatus {
   problem: string | undefined
 }
 
-/** A blob must not be empty. This byte is the derivation version of a batch without frames. */
-/** Nonces that are cancelled at once. A wrong answer of L1 may name any number of them. */
+/** Maximum number of pool transactions that L1 can name. A wrong answer may name any number. */
 const MAX_NONCES = 64
+/** A blob must not be empty. This byte is the derivation version of a batch without frames. */
 const EMPTY_BLOB_DATA = Uint8Array.of(0)
 
 /**
@@ -103,10 +103,9 @@ export class PoolCleaner {
     const read = async () => {
       const start = await l1.nonceAt(signer.address, 'latest', signal)
       const pending = await l1.nonceAt(signer.address, 'pending', signal)
-      const end = Math.max(pending, ...[...known.keys()].map((nonce) => nonce + 1))
+      const end = Math.max(Math.min(pending, start + MAX_NONCES), ...[...known.keys()].map((nonce) => nonce + 1))
       this.problems.delete('reading')
-      const length = Math.min(Math.max(0, end - start), MAX_NONCES)
-      return Array.from({ length }, (_, index) => start + index)
+      return Array.from({ length: Math.max(0, end - start) }, (_, index) => start + index)
     }
     return this.retrying(read, 'reading', "Failed to read the account's pending nonce from the L1", signal)
   }
