@@ -53,13 +53,13 @@ const JOINED_BYTES = 1024 * 1024
 const DEFAULT_MAX_MESSAGE_BYTES = 5 * 1024 * 1024
 const DEFAULT_MAX_CONNECTIONS = 500
 const DEFAULT_MAX_SUBSCRIPTIONS = 100
-/** An answer of the maximum size, plus the notifications in the meantime. */
-const DEFAULT_MAX_UNREAD_BYTES = 32 * 1024 * 1024
+/** An answer of the maximum size (a trace of 50 MB), plus the notifications in the meantime. */
+const DEFAULT_MAX_UNREAD_BYTES = 64 * 1024 * 1024
 /**
  * The limit for all connections together is this multiple of `maxUnreadBytes`. It affects only connections with more
  * than 1 MiB unread.
  */
-const UNREAD_OF_ALL = 4
+const UNREAD_OF_ALL = 2
 const MEBIBYTE = 1024 * 1024
 const DEFAULT_CALL_TIMEOUT_MS = 60_000
 const DEFAULT_PING_MS = 30_000

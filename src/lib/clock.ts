@@ -22,7 +22,7 @@ export const systemClock: Clock = {
   },
 }
 
-/** Aborts after the time, at most 24 days. For requests, whose limits are of the real time. */
+/** Aborts after the real time, at most 24 days. */
 export function timeoutSignal(timeoutMs: number): AbortSignal {
   return AbortSignal.timeout(Math.min(timeoutMs, MAX_DELAY_MS))
 }

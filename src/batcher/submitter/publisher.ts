@@ -165,7 +165,7 @@ export class Publisher {
     this.sendWakeUp.wake()
   }
 
-  /** One timer for all failures: if each failed build had its own, each poll of an L1 outage would add one for ever. */
+  /** One timer for all failures: if each failed build had its own, each poll of an L1 outage would add an endless one. */
   private requestLater(deadlines: boolean): void {
     if (this.later !== undefined) {
       this.later.deadlines ||= deadlines

@@ -49,7 +49,7 @@ const httpFlags = flagGroup('HTTP RPC', {
   'rpc.gascap': amount('gas', 50_000_000n, 'Maximum gas of eth_call and eth_estimateGas; 0 = no limit'),
   'rpc.evmtimeout': flag.durationMs(
     5000,
-    'Timeout of a call that executes code, unless a trace names its own; 0 = only that of the request (60 s)',
+    'Timeout of a call that executes code, but for witnesses, unless a trace names its own; 0 = only that of the request (60 s)',
   ),
   'rpc.ready-age': flag.durationMs(60_000, 'Maximum age of the head for /readyz to report the client as ready'),
   'rpc.txfeecap': flag.number(1, 'Maximum fee of a sent transaction, in ether; 0 = no limit'),

@@ -30,10 +30,14 @@ export interface GethMetricsModules {
   clock: Clock
 }
 
-/** Transactions sent by RPC. */
+/** Transactions of eth_sendRawTransaction. */
 const SENT: readonly (readonly [name: string, help: string, outcome: Outcome])[] = [
-  ['txpool_valid', 'Transactions sent by RPC that the pool accepted', 'success'],
-  ['txpool_invalid', 'Transactions sent by RPC that were refused for a reason without a metric of its own', 'failure'],
+  ['txpool_valid', 'Transactions of eth_sendRawTransaction that the pool accepted', 'success'],
+  [
+    'txpool_invalid',
+    'Transactions of eth_sendRawTransaction refused for a reason without a metric of its own',
+    'failure',
+  ],
   ['txpool_known', 'Transactions refused: already known', 'already-known'],
   ['txpool_underpriced', 'Transactions refused: transaction underpriced', 'underpriced'],
   ['txpool_overflowed', 'Transactions refused: txpool is full', 'pool-full'],

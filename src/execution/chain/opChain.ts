@@ -297,7 +297,7 @@ class OpChain extends ChainView {
       try {
         if (!this.closed) await this.pruner.write(this.head())
       } catch (error) {
-        this.logger.error('Failed to write states, retrying with the next block', { err: error })
+        this.logger.error('Failed to write states', { err: error })
       } finally {
         this.writesStates = false
       }

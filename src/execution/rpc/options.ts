@@ -7,7 +7,7 @@ export interface RpcOptions {
   admitToPool: boolean
   /** Most gas of eth_call and eth_estimateGas; 0 = no limit (`--rpc.gascap`). */
   callGasCap: bigint
-  /** Time limit of a call, an estimate or a trace; 0 = as long as its request (`--rpc.evmtimeout`). */
+  /** Time limit of a call, an estimate or a trace, not of a witness; 0 = as long as its request (`--rpc.evmtimeout`). */
   evmTimeoutMs: number
   /** Highest fee of a transaction sent by RPC, in wei; 0 = no limit (`--rpc.txfeecap`). */
   txFeeCapWei: bigint

@@ -13,7 +13,7 @@ export type Outcome = (typeof OUTCOMES)[number]
 export interface MethodCounts {
   outcomes: Partial<Record<Outcome, number>>
   seconds: number
-  /** For each bound the calls that took as long, but longer than the bound before. The last are longer than all bounds. */
+  /** Calls by duration: above the bound before, at most the bound. The last are above all bounds. */
   durations: number[]
 }
 

@@ -9,7 +9,7 @@ export interface SlotClock {
    * Returns the slot of an L1 block. Rejects with BeaconError while no endpoint reports genesis time and slot length.
    */
   slotOf(block: Pick<L1BlockRef, 'number' | 'timestamp'>, signal?: AbortSignal): Promise<number>
-  /** Call it if no endpoint has blobs of the slot: the endpoint that reported both may be of another network. */
+  /** Call it if no endpoint has blobs of the slot: the reported genesis time may be another network's. */
   forget(): void
 }
 

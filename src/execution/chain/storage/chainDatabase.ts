@@ -243,9 +243,11 @@ export class ChainDatabase implements BlockReads {
     try {
       await write()
     } catch (cause) {
-      const text = `the chain database cannot be written, and must be opened again: ${describeError(cause)}`
-      this.writeError = new ChainError('database-write', text, { cause, severity: 'critical' })
-      this.onWriteError(this.writeError)
+      if (this.writeError === undefined) {
+        const text = `the chain database cannot be written, and must be opened again: ${describeError(cause)}`
+        this.writeError = new ChainError('database-write', text, { cause, severity: 'critical' })
+        this.onWriteError(this.writeError)
+      }
       throw this.writeError
     }
   }
