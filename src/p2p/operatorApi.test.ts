@@ -1,5 +1,6 @@
 import { readFileSync } from 'node:fs'
-import { describe, expect, it } from 'vitest'
+import { describe, expect, it, onTestFinished } from 'vitest'
+import { startTcpProxy } from '../../testnet/links/tcpProxy.ts'
 import { errorWith } from '../lib/testUtils/errorWith.ts'
 import { until } from '../lib/testUtils/until.ts'
 import { keptInTest, nodeInTest } from './testUtils/inTest.ts'
@@ -10,7 +11,11 @@ describe('block lists', () => {
   it('close a connection at once, survive a restart, and let the peer return when lifted', async () => {
     const mine = await keptInTest()
     const first = await nodeInTest(mine)
-    const other = await nodeInTest({ staticPeers: [first.address] })
+    // Nobody may take the address between the two runs.
+    let running = first
+    const link = await startTcpProxy(() => tcpPortOf(running.address))
+    onTestFinished(() => link.close())
+    const other = await nodeInTest({ staticPeers: [`/ip4/127.0.0.1/tcp/${link.port}/p2p/${first.node.peerId}`] })
     const otherId = other.node.peerId
     await until('the connection', () => first.node.connectedPeers().length === 1)
 
@@ -25,7 +30,8 @@ describe('block lists', () => {
 
     await first.node.protectPeer(otherId)
     await first.node.stop()
-    const second = await nodeInTest({ ...mine, listenTcpPort: tcpPortOf(first.address) })
+    const second = await nodeInTest(mine)
+    running = second
     expect(await second.node.listBlockedPeers()).toEqual([otherId])
     expect(second.node.accessRules()).toEqual({
       blocks: [{ subject: otherId, kind: 'peer', reason: 'it sent old blocks', sinceMs: expect.any(Number) }],
