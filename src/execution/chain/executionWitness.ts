@@ -1,16 +1,13 @@
-import { systemClock } from '../../lib/clock.ts'
 import { fromHex, type Hex, toHex } from '../../lib/hex.ts'
-import { silentLogger } from '../../lib/logger.ts'
 import { MESSAGE_PASSER_ADDRESS } from '../../rollup/protocol/constants.ts'
 import type { PayloadAttributes } from '../../rollup/protocol/types.ts'
 import { beginExecution } from '../block/blockExecution.ts'
-import { OpBuildJob } from '../block/buildJob.ts'
-import { SlowTransactions } from '../block/slowTransactions.ts'
 import type { EvmModules } from '../evm/environment.ts'
 import type { Block, BlockHeader } from '../primitives/block.ts'
 import { StateDatabase, type StateStore, type StateView } from '../state/stateDatabase.ts'
 import { WorldState } from '../state/worldState.ts'
 import { AnswerBudget } from '../tracing/answerBudget.ts'
+import { buildForced } from './forcedBlock.ts'
 import { encodeHeader } from './storage/headerCodec.ts'
 
 /**
@@ -53,19 +50,7 @@ export function witnessOfAttributes(
   parent: BlockHeader,
 ): Promise<ExecutionWitness> {
   return record(modules, parent, async (evm, world) => {
-    const job = await OpBuildJob.start(
-      {
-        evm,
-        world,
-        clock: systemClock,
-        slow: new SlowTransactions(),
-        logger: silentLogger,
-        txSource: undefined,
-        onBuilt: () => {},
-      },
-      { parent, attributes, refundsWarming: false },
-    )
-    await job.seal()
+    await buildForced({ evm, world }, { parent, attributes })
   })
 }
 

@@ -1,8 +1,6 @@
-import { systemClock } from '../../lib/clock.ts'
 import { DecodeError } from '../../lib/errors.ts'
 import { fromHex, type Hex, toHex } from '../../lib/hex.ts'
 import { asObject } from '../../lib/jsonReader.ts'
-import { silentLogger } from '../../lib/logger.ts'
 import {
   attributesFromJson,
   blockHeaderFromJson,
@@ -10,13 +8,12 @@ import {
   parseRollupConfig,
 } from '../../rollup/protocol/index.ts'
 import type { PayloadAttributes } from '../../rollup/protocol/types.ts'
-import { OpBuildJob } from '../block/buildJob.ts'
-import { SlowTransactions } from '../block/slowTransactions.ts'
 import type { ChainConfig } from '../config/chainConfig.ts'
 import type { Block, BlockHeader, Receipt } from '../primitives/block.ts'
 import { NO_STATE, StateDatabase } from '../state/stateDatabase.ts'
 import type { StateKey } from '../state/stateKeys.ts'
 import { WorldState } from '../state/worldState.ts'
+import { buildForced } from './forcedBlock.ts'
 import { decodeHeader, sealHeader } from './storage/headerCodec.ts'
 
 /** A block that can be executed without a database. */
@@ -72,17 +69,5 @@ export async function executeStateless({
     return encoding === undefined ? undefined : decodeHeader(encoding)
   }
   const ancestry = { header, canonicalHeader: () => undefined, isCanonical: () => false }
-  const job = await OpBuildJob.start(
-    {
-      evm: { config, ancestry },
-      world,
-      clock: systemClock,
-      slow: new SlowTransactions(),
-      logger: silentLogger,
-      txSource: undefined,
-      onBuilt: () => {},
-    },
-    { parent, attributes, refundsWarming: false },
-  )
-  return job.seal()
+  return buildForced({ evm: { config, ancestry }, world }, { parent, attributes })
 }
