@@ -52,14 +52,13 @@ export class FilterStore {
   }
 
   installLogs(filter: LogFilter): Hex {
-    this.dropIdle()
-    const others = [...this.filters.values()].map(({ what }) => what).filter((what) => what.kind === 'logs')
-    limitCriteria([filter, ...others.map((other) => other.filter)])
     return this.install({ kind: 'logs', filter, mayMatch: createBloomTest(filter) })
   }
 
   install(what: Kind): Hex {
     this.dropIdle()
+    const logs = [what, ...[...this.filters.values()].map((other) => other.what)].filter((one) => one.kind === 'logs')
+    limitCriteria(logs.map(({ filter }) => filter))
     if (this.filters.size >= MAX_FILTERS) throw serverError(`too many filters: at most ${MAX_FILTERS}`)
     const id = toHex(new Uint8Array(randomBytes(16)))
     this.filters.set(id, { what, waiting: [], characters: 0, usedAtMs: this.modules.clock.now() })
