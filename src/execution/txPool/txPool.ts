@@ -160,7 +160,10 @@ export class TxPool implements TxSource {
     return this.builtGasLimit
   }
 
-  /** Applies from the next transaction of a block on. Unlike the option, it drops no transaction, since it may be raised again. */
+  /**
+   * Applies from the next transaction of a block on. Unlike the option, it drops no transaction, since it may be raised
+   * again.
+   */
   setEffectiveGasLimit(gasLimit: bigint): void {
     this.builtGasLimit = gasLimit
   }

@@ -26,12 +26,7 @@ afterAll(async () => {
 
 const request = (method: string, ...params: unknown[]) => node.eth.request(method, params)
 
-interface Witness {
-  state: Hex[]
-  codes: Hex[]
-  keys: Hex[]
-  headers: Hex[]
-}
+type Witness = Record<'state' | 'codes' | 'keys' | 'headers', Hex[]>
 
 describe('a witness', () => {
   it('has the nodes, the code, the addresses and slots, and the headers down to BLOCKHASH', async () => {
@@ -41,7 +36,7 @@ describe('a witness', () => {
     const block = await driver.build({ transactions: [raw], noTxPool: true })
     const parent = asObject(await request('eth_getBlockByHash', block.parentHash, false), 'parent')
 
-    const byNumber = (await request('debug_executionWitness', block.blockNumber)) as unknown as Witness
+    const byNumber = (await request('debug_executionWitness', block.blockNumber)) as Witness
     expect(byNumber.state.map((node) => keccak256Hex(fromHex(node)))).toContain(parent.stateRoot)
     expect(byNumber.keys).toContain(DEV_ADDRESSES[0])
     expect(byNumber.keys).toContain(`0x${'00'.repeat(32)}`)
@@ -52,11 +47,7 @@ describe('a witness', () => {
     expect(byNumber.headers).toEqual(before)
 
     expect(await request('debug_executionWitnessByBlockHash', block.blockHash)).toEqual(byNumber)
-    const ofPayload = (await request(
-      'debug_executePayload',
-      attributes.parentHash,
-      attributes.json,
-    )) as unknown as Witness
+    const ofPayload = (await request('debug_executePayload', attributes.parentHash, attributes.json)) as Witness
     expect(new Set(ofPayload.state)).toEqual(new Set(byNumber.state))
     expect(ofPayload.headers).toEqual(byNumber.headers)
   })
