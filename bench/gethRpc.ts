@@ -6,6 +6,7 @@ import { BlockDriver } from '../src/execution/testUtils/blockDriver.ts'
 import { startExecutionNode } from '../src/execution/testUtils/executionNode.ts'
 import { loadRecordedRpc } from '../src/execution/testUtils/recordedRpc.ts'
 import { DEV_KEYS, signTransaction } from '../src/execution/testUtils/signTransaction.ts'
+import { systemClock } from '../src/lib/clock.ts'
 import { fromHex, type Hex } from '../src/lib/hex.ts'
 import { parseRollupConfig } from '../src/rollup/protocol/index.ts'
 import type { PayloadEnvelope } from '../src/rollup/protocol/types.ts'
@@ -69,7 +70,7 @@ function programs(): [string, (flags: string[]) => Promise<EngineProgram | undef
 }
 
 async function makeBlocks(): Promise<{ envelope: PayloadEnvelope }[]> {
-  const node = await startExecutionNode(genesis)
+  const node = await startExecutionNode(genesis, { clock: systemClock })
   const driver = new BlockDriver(node.engine, rollup)
   const made = []
   for (let nonce = 0; nonce < BLOCKS; nonce++) {

@@ -13,6 +13,7 @@ import {
 } from '../src/execution/testUtils/signTransaction.ts'
 import { RpcTransportError } from '../src/jsonRpc/client.ts'
 import { createWebSocketRpcClient } from '../src/jsonRpc/webSocketClient.ts'
+import { systemClock } from '../src/lib/clock.ts'
 import { fromHex, type Hex, toHex } from '../src/lib/hex.ts'
 import { watchLoop } from './loopWatch.ts'
 
@@ -32,7 +33,7 @@ else await measureAll(Number(what ?? '4'), url)
 
 async function measureAll(secondsEach: number, only: string): Promise<void> {
   const { genesis, rollup } = loadRecordedRpc('holocene-span-brotli-calldata')
-  const node = await startExecutionNode(genesis)
+  const node = await startExecutionNode(genesis, { clock: systemClock })
   await using served = await serveNode(node, { evmTimeoutMs: 1_000 })
   const driver = new BlockDriver(node.engine, rollup)
   let nonce = 0

@@ -3,6 +3,7 @@ import { BlockDriver } from '../src/execution/testUtils/blockDriver.ts'
 import { startExecutionNode } from '../src/execution/testUtils/executionNode.ts'
 import { loadRecordedRpc } from '../src/execution/testUtils/recordedRpc.ts'
 import { signTransaction, testAddress, testKey } from '../src/execution/testUtils/signTransaction.ts'
+import { systemClock } from '../src/lib/clock.ts'
 import type { Hex } from '../src/lib/hex.ts'
 import { watchLoop } from './loopWatch.ts'
 import { WORST_CALLEES, worstLoads } from './worstBlocks.ts'
@@ -30,7 +31,7 @@ for (const [index, { code, accounts = {} }] of loads.entries()) {
   for (const [address, account] of Object.entries(accounts)) alloc[address] = { balance: '0x0', code: account.code }
 }
 const before = genesis as { alloc: Record<string, object> }
-const node = await startExecutionNode({ ...before, alloc: { ...before.alloc, ...alloc } })
+const node = await startExecutionNode({ ...before, alloc: { ...before.alloc, ...alloc } }, { clock: systemClock })
 const driver = new BlockDriver(node.engine, rollup)
 const iterations = watchLoop()
 let worstMs = 0

@@ -3,6 +3,7 @@ import { join } from 'node:path'
 import { ClassicLevel } from 'classic-level'
 import { BlockDriver } from '../src/execution/testUtils/blockDriver.ts'
 import { type ExecutionNode, startExecutionNode } from '../src/execution/testUtils/executionNode.ts'
+import { systemClock } from '../src/lib/clock.ts'
 import { ZERO_HASH } from '../src/rollup/protocol/types.ts'
 import { roles } from '../testnet/accounts.ts'
 import { ArtifactStore, findContractsPackage } from '../testnet/contracts/artifact.ts'
@@ -79,8 +80,8 @@ const parameters = {
 }
 const l1 = l1Addresses(roles.owner.address)
 const genesis = await buildL2Genesis(new ArtifactStore(findContractsPackage()), parameters, l1)
-const before = await compactedBytes(await startExecutionNode(genesis.file))
-const node = await startExecutionNode(genesis.file)
+const before = await compactedBytes(await startExecutionNode(genesis.file, { clock: systemClock }))
+const node = await startExecutionNode(genesis.file, { clock: systemClock })
 const rollup = buildRollupConfig(parameters, l1, { hash: ZERO_HASH, number: 0 }, genesis.hash)
 const driver = new BlockDriver(node.engine, rollup)
 // The genesis is written.

@@ -1,22 +1,13 @@
 import { cpSync, mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { createEngineMethods } from '../../src/execution/engineApi/index.ts'
-import { initChain, openChain } from '../../src/execution/index.ts'
-import { createEthMethods, DEFAULT_RPC_OPTIONS } from '../../src/execution/rpc/index.ts'
-import { TxPool } from '../../src/execution/txPool/index.ts'
+import { initChain } from '../../src/execution/index.ts'
+import { type ExecutionNode, openExecutionNode } from '../../src/execution/testUtils/executionNode.ts'
 import type { RpcClient } from '../../src/jsonRpc/client.ts'
-import { createRpcApp, serveApp } from '../../src/jsonRpc/httpServer.ts'
-import { createRpcDispatcher } from '../../src/jsonRpc/server.ts'
-import { createPatientClient } from '../../src/jsonRpc/testUtils/patientClient.ts'
 import { JsonRpcError, type JsonValue } from '../../src/jsonRpc/types.ts'
-import { systemClock } from '../../src/lib/clock.ts'
 import { toHex } from '../../src/lib/hex.ts'
-import { silentLogger } from '../../src/lib/logger.ts'
 import { createEngineClient, type EngineClient } from '../../src/rollup/engine/index.ts'
 import type { RollupConfig } from '../../src/rollup/protocol/index.ts'
-
-const JWT_SECRET = new Uint8Array(32).fill(7)
 
 /** A test's response in place of the engine's: a value or an error. Undefined: the engine answers. */
 export type EngineFault = (method: string, params: readonly unknown[]) => unknown
@@ -31,7 +22,7 @@ export class RealEngine {
   readonly calls: string[] = []
   fault: EngineFault | undefined
   private readonly folder: string
-  private running: { rpc: RpcClient; stop(): Promise<void> } | undefined
+  private running: ExecutionNode | undefined
   private snapshots = 0
 
   private constructor(config: RollupConfig, folder: string) {
@@ -49,7 +40,7 @@ export class RealEngine {
   /** Calls any method of the engine, bypassing the faults. */
   request(method: string, params: readonly unknown[]): Promise<unknown> {
     if (this.running === undefined) return Promise.reject(new Error('connect ECONNREFUSED'))
-    return this.running.rpc.request(method, params)
+    return this.running.engine.request(method, params)
   }
 
   async sendTransaction(encoded: Uint8Array): Promise<void> {
@@ -60,36 +51,11 @@ export class RealEngine {
   async shutDown(): Promise<void> {
     const { running } = this
     this.running = undefined
-    await running?.stop()
+    await running?.close()
   }
 
   async open(): Promise<void> {
-    const modules = { logger: silentLogger, clock: systemClock }
-    const opened = new AsyncDisposableStack()
-    const chain = await openChain(this.datadir, modules)
-    opened.defer(() => chain.close())
-    const pool = new TxPool({ chain, ...modules })
-    pool.start()
-    opened.defer(() => pool.stop())
-    const sdm = { isOn: false }
-    const engine = createEngineMethods({ chain, pool, sdm, ...modules }, { version: 'test' })
-    opened.defer(() => engine.close())
-    const eth = createEthMethods(
-      { chain, pool, sdm, ...modules, sequencer: undefined },
-      {
-        ...DEFAULT_RPC_OPTIONS,
-        clientVersion: 'devium-geth/test',
-        networkId: chain.config.chainId,
-        datadir: this.datadir,
-        admitToPool: true,
-      },
-    )
-    const dispatcher = createRpcDispatcher({ methods: new Map(Object.entries({ ...eth, ...engine.methods })) })
-    const server = await serveApp(createRpcApp({ dispatcher, jwtSecret: JWT_SECRET }), '127.0.0.1', 0, 'test')
-    opened.defer(() => server.close())
-    const rpc = createPatientClient({ url: server.url, jwtSecret: JWT_SECRET })
-    opened.defer(() => rpc.close())
-    this.running = { rpc, stop: () => opened.disposeAsync() }
+    this.running = await openExecutionNode(this.datadir)
   }
 
   /** Copies the data. The returned function restarts the engine with the copy, so that later data is lost. */

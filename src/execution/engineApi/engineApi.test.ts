@@ -1,6 +1,7 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import type { JsonValue } from '../../jsonRpc/types.ts'
 import { concatBytes } from '../../lib/bytes.ts'
+import { systemClock, unixSeconds } from '../../lib/clock.ts'
 import { keccak256 } from '../../lib/hash.ts'
 import { type Hex, toHex, toQuantity } from '../../lib/hex.ts'
 import { createJwt } from '../../lib/jwt.ts'
@@ -34,7 +35,9 @@ afterEach(async () => {
 })
 
 describe('authentication', () => {
-  const now = Math.floor(Date.now() / 1000)
+  /** Made when it is sent: the tests before it may take longer than a token is valid. */
+  const tokenOf = (secondsFromNow: number, secret = TEST_JWT_SECRET) =>
+    createJwt(secret, unixSeconds(systemClock) + secondsFromNow)
   const post = (headers: Record<string, string>) =>
     fetch(node.engine.url, {
       method: 'POST',
@@ -43,18 +46,19 @@ describe('authentication', () => {
     })
 
   it.each([
-    ['no token', undefined],
-    ['a token of another secret', createJwt(new Uint8Array(32), now)],
-    ['a token of an hour ago', createJwt(TEST_JWT_SECRET, now - 3600)],
-    ['a token from the future', createJwt(TEST_JWT_SECRET, now + 120)],
-    ['no token at all', 'rubbish'],
-  ])('a request with %s is refused with HTTP status 401', async (_, token) => {
+    ['no token', () => undefined],
+    ['a token of another secret', () => tokenOf(0, new Uint8Array(32))],
+    ['a token of an hour ago', () => tokenOf(-3600)],
+    ['a token from the future', () => tokenOf(120)],
+    ['no token at all', () => 'rubbish'],
+  ])('a request with %s is refused with HTTP status 401', async (_, createToken) => {
+    const token = createToken()
     const response = await post(token === undefined ? {} : { authorization: `Bearer ${token}` })
     expect(response.status).toBe(401)
   })
 
   it('a valid token is accepted', async () => {
-    const response = await post({ authorization: `Bearer ${createJwt(TEST_JWT_SECRET, now)}` })
+    const response = await post({ authorization: `Bearer ${tokenOf(0)}` })
     expect(response.status).toBe(200)
     const { result } = (await response.json()) as { result: string[] }
     expect(result).toContain('engine_forkchoiceUpdatedV3')

@@ -3,6 +3,7 @@ import { privateKeyToAccount } from 'viem/accounts'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { createWebSocketRpcClient, type WebSocketRpcClient } from '../../jsonRpc/webSocketClient.ts'
 import { fromHex, type Hex, toHex } from '../../lib/hex.ts'
+import { WAIT_LIMIT_MS } from '../../lib/testUtils/until.ts'
 import { BlockDriver } from '../testUtils/blockDriver.ts'
 import { type ExecutionNode, startExecutionNode } from '../testUtils/executionNode.ts'
 import { extendChain } from '../testUtils/extendChain.ts'
@@ -21,7 +22,7 @@ let socket: WebSocketRpcClient
 beforeEach(async () => {
   node = await startExecutionNode(holocene.genesis)
   driver = new BlockDriver(node.engine, holocene.rollup)
-  socket = createWebSocketRpcClient({ url: node.wsUrl })
+  socket = createWebSocketRpcClient({ url: node.wsUrl, timeoutMs: WAIT_LIMIT_MS })
 })
 
 afterEach(async () => {
@@ -52,7 +53,7 @@ async function collect(...params: unknown[]) {
 
 describe('subscriptions', () => {
   it('notify viem of heads, logs and pool transactions', async () => {
-    const client = createPublicClient({ transport: webSocket(node.wsUrl) })
+    const client = createPublicClient({ transport: webSocket(node.wsUrl, { timeout: WAIT_LIMIT_MS }) })
     const heads: unknown[] = []
     const logs: unknown[] = []
     const hashes: unknown[] = []
@@ -72,7 +73,7 @@ describe('subscriptions', () => {
     for (const stop of stops) stop()
     const wallet = createWalletClient({
       account: privateKeyToAccount(toHex(DEV_KEYS[0])),
-      transport: webSocket(node.wsUrl),
+      transport: webSocket(node.wsUrl, { timeout: WAIT_LIMIT_MS }),
     })
     expect(await wallet.getChainId()).toBe(Number(node.chain.config.chainId))
     for (const { transport } of [client, wallet]) {
@@ -128,7 +129,7 @@ describe('subscriptions', () => {
   })
 
   it('are limited per connection', async () => {
-    const client = createWebSocketRpcClient({ url: node.wsUrl })
+    const client = createWebSocketRpcClient({ url: node.wsUrl, timeoutMs: WAIT_LIMIT_MS })
     const answers = await client.batch(
       Array.from({ length: 101 }, () => ({ method: 'eth_subscribe', params: ['newHeads'] })),
     )

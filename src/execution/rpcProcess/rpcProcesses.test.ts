@@ -8,7 +8,7 @@ import { createPatientClient } from '../../jsonRpc/testUtils/patientClient.ts'
 import type { JsonValue } from '../../jsonRpc/types.ts'
 import { ManualClock } from '../../lib/clock.ts'
 import { fromHex, type Hex, toHex, toQuantity } from '../../lib/hex.ts'
-import { until } from '../../lib/testUtils/until.ts'
+import { until, WAIT_LIMIT_MS } from '../../lib/testUtils/until.ts'
 import type { SignedTransaction } from '../primitives/block.ts'
 import { BlockDriver } from '../testUtils/blockDriver.ts'
 import { type ExecutionNode, startExecutionNode } from '../testUtils/executionNode.ts'
@@ -22,12 +22,13 @@ const NOBODY: Hex = '0x00000000000000000000000000000000000abcde'
 const BUSY = fromHex('0x600760005560006000a060006000600060006000730000000000000000000000000000000000abcdef5af1')
 const ENDLESS: Hex = '0x5b600056'
 
+const clock = new ManualClock(Date.now())
 let node: ExecutionNode
 let driver: BlockDriver
 let mined: Hex
 
 beforeAll(async () => {
-  node = await startExecutionNode(holocene.genesis)
+  node = await startExecutionNode(holocene.genesis, { clock })
   driver = new BlockDriver(node.engine, holocene.rollup)
   const { raw, hash } = signTransaction(DEV_KEYS[0], { to: null, data: BUSY, gasLimit: 200_000n })
   await node.eth.request('eth_sendRawTransaction', [toHex(raw)])
@@ -175,7 +176,16 @@ describe('RPC processes', () => {
     expect(await receipt).toEqual(await client.request('eth_getTransactionReceipt', [first.hash]))
     expect(await receipt).toMatchObject({ transactionHash: first.hash, status: '0x1' })
 
-    await expect(client.request('eth_sendRawTransactionSync', [toHex(second.raw), '0x1'])).rejects.toMatchObject({
+    let isOver = false
+    const refused = client.request('eth_sendRawTransactionSync', [toHex(second.raw), '0x1']).catch((error: unknown) => {
+      isOver = true
+      return error
+    })
+    await until(async () => {
+      await clock.advance(1)
+      return isOver
+    })
+    expect(await refused).toMatchObject({
       rpcCode: 4,
       message: "The transaction was added to the transaction pool but wasn't processed in 0.001s",
       data: second.hash,
@@ -200,8 +210,8 @@ describe('RPC processes', () => {
     const data = new Uint8Array(120_000).fill(1)
     for (const account of [1, 2] as const) {
       const first = Number(await client.request('eth_getTransactionCount', [DEV_ADDRESSES[account], 'pending']))
-      // After a nonce gap that the other tests do not fill, so that no block includes them.
-      for (let nonce = first + 4; nonce < first + 64; nonce++) {
+      // After a nonce gap that the other tests cannot fill, in any order, so that no block includes them.
+      for (let nonce = first + 100; nonce < first + 160; nonce++) {
         const transaction = signTransaction(DEV_KEYS[account], { nonce, gasLimit: 6_000_000n, to: NOBODY, data })
         await node.pool.add(transaction)
         hashes.add(transaction.hash)
@@ -237,7 +247,9 @@ describe('RPC processes', () => {
 
   it('notify their subscribers of heads and pool transactions', async () => {
     await using started = await start()
-    const live = createPublicClient({ transport: webSocket(started.url.replace('http', 'ws'), { reconnect: false }) })
+    const live = createPublicClient({
+      transport: webSocket(started.url.replace('http', 'ws'), { reconnect: false, timeout: WAIT_LIMIT_MS }),
+    })
     const seen: string[] = []
     await live.transport.subscribe({
       params: ['newHeads'],
@@ -257,7 +269,9 @@ describe('RPC processes', () => {
 
   it('notify their subscribers of logs that a move of the head to its parent removes', async () => {
     await using started = await start()
-    const live = createPublicClient({ transport: webSocket(started.url.replace('http', 'ws'), { reconnect: false }) })
+    const live = createPublicClient({
+      transport: webSocket(started.url.replace('http', 'ws'), { reconnect: false, timeout: WAIT_LIMIT_MS }),
+    })
     const seen: { transactionHash: Hex; removed: boolean }[] = []
     await live.transport.subscribe({ params: ['logs', {}], onData: ({ result }) => void seen.push(result) })
     const before = node.chain.head()

@@ -5,7 +5,7 @@ import type { RpcClient } from '../../jsonRpc/client.ts'
 import { createRpcApp, serveApp } from '../../jsonRpc/httpServer.ts'
 import { createRpcDispatcher } from '../../jsonRpc/server.ts'
 import { createPatientClient } from '../../jsonRpc/testUtils/patientClient.ts'
-import { systemClock } from '../../lib/clock.ts'
+import { type Clock, ManualClock } from '../../lib/clock.ts'
 import { silentLogger } from '../../lib/logger.ts'
 import type { Work } from '../../lib/yieldToLoop.ts'
 import type { Chain } from '../chain/opChain.ts'
@@ -38,16 +38,30 @@ export interface ExecutionNode {
   close(): Promise<void>
 }
 
+export interface ExecutionNodeOptions {
+  /** By default time stands still: a block waits for the pool's transactions, however slow the machine is. */
+  clock?: Clock
+  sequencer?: RpcModules['sequencer']
+  conditionalLookupsPerSecond?: number
+  evmTimeoutMs?: number
+}
+
 /** An execution client on a fresh data directory, served over real HTTP. */
-export async function startExecutionNode(
-  genesis: unknown,
-  options: { sequencer?: RpcModules['sequencer']; conditionalLookupsPerSecond?: number; evmTimeoutMs?: number } = {},
-): Promise<ExecutionNode> {
+export async function startExecutionNode(genesis: unknown, options?: ExecutionNodeOptions): Promise<ExecutionNode> {
   const datadir = await mkdtemp(join(tmpdir(), 'devium-execution-'))
-  const opened = new AsyncDisposableStack()
-  opened.defer(() => rm(datadir, { recursive: true, force: true }))
   await initChain(datadir, genesis)
-  const modules = { logger: silentLogger, clock: systemClock }
+  const node = await openExecutionNode(datadir, options)
+  const close = async () => {
+    await node.close()
+    await rm(datadir, { recursive: true, force: true })
+  }
+  return { ...node, close }
+}
+
+/** An execution client on the data directory of a chain, served over real HTTP. */
+export async function openExecutionNode(datadir: string, options: ExecutionNodeOptions = {}): Promise<ExecutionNode> {
+  const opened = new AsyncDisposableStack()
+  const modules = { logger: silentLogger, clock: options.clock ?? new ManualClock(Date.now()) }
   const chain = await openChain(datadir, modules)
   opened.defer(() => chain.close())
   const pool = new TxPool({ chain, ...modules })

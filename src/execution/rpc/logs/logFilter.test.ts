@@ -80,14 +80,15 @@ describe('blooms of recorded blocks', () => {
 
   it('exclude a pattern that no block has', () => {
     const otherAddresses = fc.uint8Array({ minLength: 20, maxLength: 20 })
-    let passed = 0
+    // The blooms of a recorded chain share their bits: an address that passes one block passes many.
+    let addressesThatPass = 0
     fc.assert(
       fc.property(otherAddresses, (bytes) => {
         const test = createBloomTest({ addresses: [`0x${Buffer.from(bytes).toString('hex')}`], topics: [] })
-        for (const header of blocks) if (test(header.logsBloom)) passed++
+        if (blocks.some(({ logsBloom }) => test(logsBloom))) addressesThatPass++
       }),
       { numRuns: propertyRuns(100) },
     )
-    expect(passed).toBeLessThan(20)
+    expect(addressesThatPass).toBeLessThan(5)
   })
 })
