@@ -1,7 +1,8 @@
 import { afterEach, beforeEach, expect, it, vi } from 'vitest'
 import { createCallContext } from './callContext.ts'
 
-beforeEach(() => void vi.useFakeTimers())
+// Not `setImmediate`: work of other files of this process may wait for it.
+beforeEach(() => void vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout', 'performance'] }))
 afterEach(() => void vi.useRealTimers())
 
 it('starts no timer for a call that does not use its signal', () => {

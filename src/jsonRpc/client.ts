@@ -100,11 +100,12 @@ export function createRpcClient(options: RpcClientOptions): RpcClient {
 
   const post = async (body: string, what: string, requestOptions: RequestOptions = {}): Promise<HttpAnswer> => {
     const limitMs = requestOptions.timeoutMs ?? timeoutMs
+    // The first call loads the library. That is not the server's time.
+    http ??= openHttp()
+    const { request, agent } = await http
     const timeout = timeoutSignal(limitMs)
     const signal = requestOptions.signal ? AbortSignal.any([requestOptions.signal, timeout]) : timeout
     try {
-      http ??= openHttp()
-      const { request, agent } = await http
       const response = await request(target.url, {
         method: 'POST',
         dispatcher: agent,

@@ -39,7 +39,8 @@ const methods = new Map<string, RpcHandler>([
   ],
 ])
 
-const context = createCallContext({ timeoutMs: 60_000 })
+/** Its time begins with the call. */
+const context = () => createCallContext({ timeoutMs: WAIT_LIMIT_MS })
 
 function busy(ms: number): void {
   const end = performance.now() + ms
@@ -48,7 +49,7 @@ function busy(ms: number): void {
 
 async function handle(body: unknown, maxBatchSize = 3): Promise<JsonValue> {
   const dispatcher = createRpcDispatcher({ methods, maxBatchSize })
-  const answer = await dispatcher.handle(typeof body === 'string' ? body : JSON.stringify(body), context)
+  const answer = await dispatcher.handle(typeof body === 'string' ? body : JSON.stringify(body), context())
   return answer === undefined ? 'no answer' : parse(answer)
 }
 
@@ -142,7 +143,7 @@ describe('createRpcDispatcher', () => {
     }
     const dispatcher = createRpcDispatcher({ methods: new Map([['large', large]]) })
     const batch = JSON.stringify([...[1, 2, 3, 4].map((id) => ({ id, method: 'large' })), { method: 'large' }, 5])
-    const answers = parse(await dispatcher.handle(batch, context))
+    const answers = parse(await dispatcher.handle(batch, context()))
     expect(made).toBe(3)
     expect(answers.slice(3)).toEqual([
       error(-32003, 'response too large', 4),
@@ -155,7 +156,7 @@ describe('createRpcDispatcher', () => {
     const batch = JSON.stringify(Array.from({ length: 100 }, () => ({ id: 1, method: 'busy' })))
     let turns = 0
     const timer = setInterval(() => turns++, 1)
-    await dispatcher.handle(batch, context)
+    await dispatcher.handle(batch, context())
     clearInterval(timer)
     expect(turns).toBeGreaterThan(10)
   })
@@ -195,7 +196,7 @@ describe('createRpcDispatcher', () => {
       const note: RpcHandler = () => void order.push(work)
       return createRpcDispatcher({ work, methods: new Map([['note', note]]) }).handle(
         '{"id":1,"method":"note"}',
-        context,
+        context(),
       )
     }
     busy(10)
@@ -211,7 +212,7 @@ describe('createRpcDispatcher', () => {
   })
 
   it('writes integers beyond 2^53 exactly', async () => {
-    const answer = await createRpcDispatcher({ methods }).handle('{"id":1,"method":"big"}', context)
+    const answer = await createRpcDispatcher({ methods }).handle('{"id":1,"method":"big"}', context())
     expect(answer?.join('')).toContain('"chainId":1152921504606846977')
   })
 
@@ -219,7 +220,7 @@ describe('createRpcDispatcher', () => {
     const dispatcher = createRpcDispatcher({ methods })
     const ids = ['12345678901234567890', '-9007199254740993', '1e400', '7']
     const calls = ids.map((id) => `{"id":${id},"method":"echo","params":[{"id":${id}}]}`)
-    const answerTo = async (body = '') => (await dispatcher.handle(body, context))?.join('')
+    const answerTo = async (body = '') => (await dispatcher.handle(body, context()))?.join('')
     expect(await answerTo(calls[0])).toContain('"id":12345678901234567890,')
     const answers = await answerTo(`[${calls}]`)
     for (const id of ids) expect(answers).toContain(`{"jsonrpc":"2.0","id":${id},`)
@@ -230,7 +231,7 @@ describe('createRpcDispatcher', () => {
     const called: unknown[] = []
     const dispatcher = createRpcDispatcher({ methods: new Map([['take', (params) => void called.push(params)]]) })
     const nested = (depth: number) => `{"id":7,"method":"take","params":${'['.repeat(depth)}${']'.repeat(depth)}}`
-    const answerTo = async (body: string) => JSON.parse((await dispatcher.handle(body, context))?.join('') ?? '')
+    const answerTo = async (body: string) => JSON.parse((await dispatcher.handle(body, context()))?.join('') ?? '')
     expect(await answerTo(nested(199))).toMatchObject({ id: 7, result: null })
     expect(called).toHaveLength(1)
     const error = { code: -32600, message: expect.stringMatching(/\b200\b/) }
@@ -348,13 +349,16 @@ describe('client and server over a real socket', async () => {
 
   it('drops a client that does not read its answer', async () => {
     const seen = Promise.withResolvers<Socket>()
-    const onRequest = (message: unknown) => seen.resolve((message as { socket: Socket }).socket)
-    subscribe('http.server.request.start', onRequest)
-    onTestFinished(() => void unsubscribe('http.server.request.start', onRequest))
     const vast: RpcHandler = () => 'x'.repeat(30_000_000)
     const vastApp = createRpcApp({ dispatcher: createRpcDispatcher({ methods: new Map([['vast', vast]]) }) })
     const slowServer = await serveApp(vastApp, '127.0.0.1', 0, '--rpc.port', { readingTimeoutMs: 50 })
     onTestFinished(slowServer.close)
+    const onRequest = (message: unknown) => {
+      const { socket } = message as { socket: Socket }
+      if (socket.localPort === slowServer.port) seen.resolve(socket)
+    }
+    subscribe('http.server.request.start', onRequest)
+    onTestFinished(() => void unsubscribe('http.server.request.start', onRequest))
     const socket = connect(slowServer.port, '127.0.0.1')
     onTestFinished(() => void socket.destroy())
     const body = '{"id":1,"method":"vast"}'
@@ -399,7 +403,7 @@ describe('client and server over a real socket', async () => {
 
 describe('createRpcClient against a bad server', () => {
   it('reports the failure without the secrets of the URL', async () => {
-    const client = createRpcClient({ url: 'http://user:hunter2@127.0.0.1:1/api-key', timeoutMs: 1000 })
+    const client = createPatientClient({ url: 'http://user:hunter2@127.0.0.1:1/api-key' })
     const failure = await client.request('eth_chainId', []).catch((error: unknown) => error)
     expect(failure).toBeInstanceOf(RpcTransportError)
     expect(String(failure)).toMatch(/eth_chainId.* http:\/\/127\.0\.0\.1:1\b/)

@@ -44,7 +44,7 @@ describe('JSON-RPC over a WebSocket', () => {
   })
 
   it('accepts an answer above 32 MiB, such as the receipts of a block of 200M gas', async () => {
-    const client = startClient()
+    const client = startClient({ timeoutMs: WAIT_LIMIT_MS })
     const address = `0x${'77'.repeat(20)}`
     const code = `0x${'5b'.repeat(17 * 1024 * 1024)}`
     await createPatientClient({ url: anvil.url }).request('anvil_setCode', [address, code])

@@ -179,7 +179,9 @@ class Connection {
     this.shared = shared
     this.lacksToken = lacksToken
     this.options = options
-    this.timer = setInterval(() => this.checkAlive(), options.pingMs ?? DEFAULT_PING_MS)
+    // After a stall of this process, what the client has sent meanwhile is read first.
+    const check = () => setImmediate(() => this.checkAlive())
+    this.timer = setInterval(check, options.pingMs ?? DEFAULT_PING_MS)
     // Runs before the library's handler, which then reports the kind of each frame.
     socket.prependListener('data', (chunk: Uint8Array) => {
       this.isAlive = true
