@@ -58,6 +58,7 @@ export class TransactionLoad {
     this.running = this.run(perSecond, kind, this.stopping.signal)
   }
 
+  /** Waits for the transactions that are under way: the next load must not use their nonces. */
   async stop(): Promise<void> {
     this.stopping.abort()
     await this.running
@@ -65,8 +66,10 @@ export class TransactionLoad {
   }
 
   async close(): Promise<void> {
-    await this.stop()
+    this.stopping.abort()
+    // Ends the calls under way.
     await this.modules.l2.close()
+    await this.stop()
   }
 
   /** Never rejects: it waits while the client does not answer. */
@@ -76,12 +79,12 @@ export class TransactionLoad {
     let due = 0
     while (!signal.aborted) {
       try {
-        nonce ??= await this.nextNonce(signal)
+        nonce ??= await this.nextNonce()
         due += (perSecond * TICK_MS) / 1000
         const count = Math.floor(due)
         due -= count
         // A refused transaction leaves a nonce gap. The next read of the account's nonce closes it.
-        nonce = (await this.send(nonce, count, kind, signal)) ? nonce + count : undefined
+        nonce = (await this.send(nonce, count, kind)) ? nonce + count : undefined
       } catch {
         nonce = undefined
       }
@@ -90,7 +93,7 @@ export class TransactionLoad {
   }
 
   /** Returns whether the client accepted all. */
-  private async send(nonce: number, count: number, kind: LoadKind, signal: AbortSignal): Promise<boolean> {
+  private async send(nonce: number, count: number, kind: LoadKind): Promise<boolean> {
     if (count === 0) return true
     const { bytes, gasLimit } = LOADS[kind]
     const request = { to: TARGET, data: new Uint8Array(bytes).fill(0xda), gasLimit }
@@ -99,15 +102,15 @@ export class TransactionLoad {
       method: 'eth_sendRawTransaction',
       params: [signTransaction(request, { ...options, nonce: nonce + index })],
     }))
-    const answers = await this.modules.l2.batch(calls, { signal })
+    const answers = await this.modules.l2.batch(calls)
     const refused = answers.filter((answer) => answer instanceof JsonRpcError).length
     this.refused += refused
     this.accepted += count - refused
     return refused === 0
   }
 
-  private async nextNonce(signal: AbortSignal): Promise<number> {
-    const count = await this.modules.l2.request('eth_getTransactionCount', [this.sender.address, 'pending'], { signal })
+  private async nextNonce(): Promise<number> {
+    const count = await this.modules.l2.request('eth_getTransactionCount', [this.sender.address, 'pending'])
     return quantityToNumber(count)
   }
 }
