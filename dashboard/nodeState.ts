@@ -195,9 +195,12 @@ export class NodeState implements Known {
     const now = Date.now()
     if (this.peerId === undefined || now < this.nextPeersMs) return
     const { connection } = this
-    this.nextPeersMs = now + Math.max(POLL_MS, this.peers.size * MS_PER_PEER) - 100
+    const nextMs = now + Math.max(POLL_MS, this.peers.size * MS_PER_PEER) - 100
+    this.nextPeersMs = nextMs
     const standings = await connection.call<PeerStanding[]>('deviump2p_standings')
     const records = await this.pollRecords(now)
+    // From before an operator's change, which has asked again.
+    if (this.nextPeersMs !== nextMs) return
     const before = this.peers
     this.peers = new Map(
       withStaticPeers(standings, this.staticPeers).map((standing) => {
@@ -213,12 +216,14 @@ export class NodeState implements Known {
   private async pollRefusals(): Promise<void> {
     const now = Date.now()
     if (this.peerId === undefined || now < this.nextRefusalsMs) return
-    this.nextRefusalsMs = now + REFUSALS_MS - 100
+    const nextMs = now + REFUSALS_MS - 100
+    this.nextRefusalsMs = nextMs
     const { connection } = this
     const [rules, bans] = await Promise.all([
       connection.call<AccessRules>('deviump2p_accessRules'),
       connection.call<BanRecord[]>('deviump2p_bans'),
     ])
+    if (this.nextRefusalsMs !== nextMs) return
     this.accessRules = rules
     this.bans = bans
   }
