@@ -32,15 +32,30 @@ beforeEach(() => {
 })
 afterEach(() => opened.disposeAsync())
 
+interface Member extends TestNode {
+  conductor: FakeConductor
+  rpc: RpcClient
+  /** Calls of its conductor. */
+  asked: string[]
+  /** Those whose answer it has. */
+  answered: string[]
+}
+
 /** A node that has a conductor of its own; all conductors of a test share the log. */
-async function addMember(isLeader: boolean): Promise<TestNode & { conductor: FakeConductor; rpc: RpcClient }> {
+async function addMember(isLeader: boolean): Promise<Member> {
   const conductor = await startFakeConductor(log, isLeader)
   opened.defer(() => conductor.close())
   const rpc = createPatientClient({ url: conductor.url })
   opened.defer(() => rpc.close())
-  const client = new ConductorClient({ rpc, clock: systemClock, logger: silentLogger }, { timeoutMs: WAIT_LIMIT_MS })
+  const [asked, answered]: [string[], string[]] = [[], []]
+  const request: RpcClient['request'] = (method, params, options) => {
+    asked.push(method)
+    return rpc.request(method, params, options).finally(() => answered.push(method))
+  }
+  const modules = { rpc: { request }, clock: systemClock, logger: silentLogger }
+  const client = new ConductorClient(modules, { timeoutMs: WAIT_LIMIT_MS })
   const node = await chain.addNode({ sequencing: STOPPED, conductor: client })
-  return { ...node, conductor, rpc }
+  return { ...node, conductor, rpc, asked, answered }
 }
 
 /** Moves time on to the next block, and waits for the answers of the conductor, which come over HTTP. */
@@ -105,17 +120,16 @@ describe('sequencer with a conductor', () => {
 
   it('neither publishes nor inserts an uncommitted block, and commits the same block a second later', async () => {
     const member = await addMember(true)
-    const { node, p2p, conductor, engine } = member
+    const { node, p2p, conductor, engine, asked, answered } = member
     await node.startSequencer()
     await nextBlock(member)
-    const commits = () => conductor.calls.filter((name) => name === 'conductor_commitUnsafePayload').length
+    const commits = (calls: string[]) => calls.filter((name) => name === 'conductor_commitUnsafePayload').length
     conductor.isLeader = false
     await chain.clock.advance(950)
-    await until(() => commits() === 3)
-    await untilIdle()
+    await until(() => commits(answered) === 3)
     await chain.clock.advance(999)
     await untilIdle()
-    expect(commits()).toBe(3)
+    expect(commits(asked)).toBe(3)
     expect(p2p.published).toHaveLength(1)
     expect(node.syncStatus().unsafeL2.number).toBe(1)
     const builds = engine.calls.filter((call) => call === 'forkchoice+').length
@@ -129,11 +143,10 @@ describe('sequencer with a conductor', () => {
 
   it('stops without waiting for a block that the cluster does not accept', async () => {
     const member = await addMember(true)
-    const { node, conductor } = member
+    const { node, conductor, answered } = member
     await commitBlockThatEngineRefuses(member)
     const stopping = node.stopSequencer()
-    await until(() => conductor.calls.at(-1) === 'conductor_leader')
-    await untilIdle()
+    await until(() => answered.at(-1) === 'conductor_leader')
     expect(node.sequencerActive()).toBe(true)
     conductor.isLeader = false
     const joined = node.stopSequencer()
@@ -146,7 +159,7 @@ describe('sequencer with a conductor', () => {
 
   it('completes a stop whose caller has disconnected', async () => {
     const member = await addMember(true)
-    const { node, engine, conductor } = member
+    const { node, engine, answered } = member
     await commitBlockThatEngineRefuses(member)
     const { dispatcher } = createRollupRpc(
       {
@@ -163,8 +176,7 @@ describe('sequencer with a conductor', () => {
       JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'admin_stopSequencer', params: [] }),
       createCallContext({ timeoutMs: 60_000, clientDisconnected: () => disconnected.signal }),
     )
-    await until(() => conductor.calls.at(-1) === 'conductor_leader')
-    await untilIdle()
+    await until(() => answered.at(-1) === 'conductor_leader')
     disconnected.abort(new Error('the client has gone'))
     await call
     expect(node.sequencerActive()).toBe(true)

@@ -88,12 +88,11 @@ export async function leaseAnvil(options: AnvilOptions = {}): Promise<LeasedAnvi
 async function reset({ url }: Anvil): Promise<void> {
   const rpc = createPatientClient({ url })
   try {
-    await rpc.batch([
-      { method: 'evm_setBlockGasLimit', params: [toQuantity(30_000_000)] },
-      { method: 'anvil_setNextBlockBaseFeePerGas', params: [toQuantity(1_000_000_000)] },
-      { method: 'anvil_reset', params: [] },
-      { method: 'evm_setAutomine', params: [true] },
-    ])
+    // One after the other: Anvil runs the calls of a batch side by side.
+    await rpc.request('evm_setBlockGasLimit', [toQuantity(30_000_000)])
+    await rpc.request('anvil_setNextBlockBaseFeePerGas', [toQuantity(1_000_000_000)])
+    await rpc.request('anvil_reset', [])
+    await rpc.request('evm_setAutomine', [true])
   } finally {
     await rpc.close()
   }

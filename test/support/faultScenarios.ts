@@ -24,10 +24,10 @@ function cut(link: TcpProxy, kind: CutKind): void {
   else link.pause()
 }
 
-/** The node's address with the proxy's port. */
-async function linkTo({ address }: ChainNode): Promise<{ link: TcpProxy; address: string }> {
-  const link = await startTcpProxy(tcpPortOf(address))
-  return { link, address: address.replace(/\/tcp\/\d+/, `/tcp/${link.port}`) }
+/** The node's address with the proxy's port. The node may change: a restarted one has another port. */
+async function linkTo(running: () => { address: string }): Promise<{ link: TcpProxy; address: string }> {
+  const link = await startTcpProxy(() => tcpPortOf(running().address))
+  return { link, address: running().address.replace(/\/tcp\/\d+/, `/tcp/${link.port}`) }
 }
 
 /** Produces a block every block time until it is stopped. */
@@ -90,7 +90,7 @@ export async function cutLink({
 }: CutLinkOptions): Promise<CutLinkReport> {
   const config = testConfig('holocene', { blockTime: blockTimeS })
   const sequencer = await startChainNode(config, { isSequencer: true })
-  const { link, address } = await linkTo(sequencer)
+  const { link, address } = await linkTo(() => sequencer)
   const follower = await startChainNode(config, { staticPeers: [address] })
   const stopBlocks = makeBlocks(sequencer, blockTimeS)
   try {
@@ -178,7 +178,7 @@ export async function partition(shape: Shape, kind: CutKind, partitionMs: number
     for (const target of targets) {
       const other = nodes[target]
       if (other === undefined) throw new RangeError('a link to a node that is not there yet')
-      const { link, address } = await linkTo(other)
+      const { link, address } = await linkTo(() => other)
       proxies.push(link)
       staticPeers.push(address)
       if (far.has(own) !== far.has(target)) border.push(link)
@@ -241,14 +241,15 @@ export async function catchUp(behind: number, follow: { helpers?: ChainNodeOptio
 }
 
 /**
- * A sequencer that stops for a while and restarts with its chain, key and port. Measures the time until its next block arrives.
+ * A sequencer that stops for a while and restarts with its chain, key and address. Measures the time until its next block arrives.
  */
 export async function restartSequencer(awayMs: number): Promise<{ awayMs: number; blockAfterMs: number }> {
   const config = testConfig()
   const privateKey = new Uint8Array(randomBytes(32))
   const first = await startChainNode(config, { isSequencer: true, privateKey })
-  const listenTcpPort = tcpPortOf(first.address)
-  const follower = await startChainNode(config, { staticPeers: [first.address] })
+  let running = first
+  const { link, address } = await linkTo(() => running)
+  const follower = await startChainNode(config, { staticPeers: [address] })
   await until('the mesh', () => first.node.meshSize() === 1)
   await first.produce()
   await until('the first block', () => follower.height === 1)
@@ -256,7 +257,8 @@ export async function restartSequencer(awayMs: number): Promise<{ awayMs: number
   await first.stop()
   await until('the loss', () => follower.node.connectedPeers().length === 0)
   await delay(awayMs)
-  const second = await startChainNode(config, { isSequencer: true, privateKey, listenTcpPort, blocks: first.chain })
+  const second = await startChainNode(config, { isSequencer: true, privateKey, blocks: first.chain })
+  running = second
   const backAtMs = performance.now()
   const stopBlocks = makeBlocks(second, 0.1)
   try {
@@ -265,16 +267,17 @@ export async function restartSequencer(awayMs: number): Promise<{ awayMs: number
   } finally {
     await stopBlocks()
     await Promise.all([second.stop(), follower.stop()])
+    await link.close()
   }
 }
 
 const PEER_PROCESS = fileURLToPath(new URL('./peerProcess.ts', import.meta.url))
 
 /** A p2p node in a separate process. Resolves when it listens. */
-async function startPeerProcess(port: number, key: string): Promise<{ child: ChildProcess; address: string }> {
+async function startPeerProcess(key: string): Promise<{ child: ChildProcess; address: string }> {
   const child = spawn(
     process.execPath,
-    ['--disable-warning=ExperimentalWarning', PEER_PROCESS, String(port), key],
+    ['--disable-warning=ExperimentalWarning', PEER_PROCESS, key],
     // It ends with this process, because the system closes the pipe.
     { stdio: ['pipe', 'pipe', 'inherit'] },
   )
@@ -298,27 +301,25 @@ export interface KilledPeerReport {
 /** A static peer is killed by SIGKILL and restarted after a while. */
 export async function killStaticPeer(awayMs: number): Promise<KilledPeerReport> {
   const key = randomBytes(32).toString('hex')
-  const first = await startPeerProcess(0, key)
-  const port = tcpPortOf(first.address)
-  const { node } = await startTestNode({ staticPeers: [first.address] })
-  let second: ChildProcess | undefined
+  let running = await startPeerProcess(key)
+  const { link, address } = await linkTo(() => running)
+  const { node } = await startTestNode({ staticPeers: [address] })
   try {
     await until('the connection', () => node.connectedPeers().length === 1)
     await delay(2_500)
     const killedAtMs = performance.now()
-    first.child.kill('SIGKILL')
+    running.child.kill('SIGKILL')
     await until('the loss', () => node.connectedPeers().length === 0)
     const noticedMs = Math.round(performance.now() - killedAtMs)
     await delay(Math.max(0, awayMs - noticedMs))
-    const started = await startPeerProcess(port, key)
-    second = started.child
+    running = await startPeerProcess(key)
     const backAtMs = performance.now()
     await until('the connection again', () => node.connectedPeers().length === 1)
     return { awayMs, noticedMs, reconnectedMs: Math.round(performance.now() - backAtMs) }
   } finally {
     await node.stop()
-    first.child.kill('SIGKILL')
-    second?.kill('SIGKILL')
+    running.child.kill('SIGKILL')
+    await link.close()
   }
 }
 
@@ -337,7 +338,7 @@ export interface DroppingLinksReport {
 export async function droppingLinks(kind: CutKind, cuts: number): Promise<DroppingLinksReport> {
   const config = testConfig()
   const sequencer = await startChainNode(config, { isSequencer: true })
-  const links = await Promise.all([linkTo(sequencer), linkTo(sequencer)])
+  const links = await Promise.all([linkTo(() => sequencer), linkTo(() => sequencer)])
   const [toFirst, toSecond] = links
   if (toFirst === undefined || toSecond === undefined) throw new RangeError('two links')
   const first = await startChainNode(config, { staticPeers: [toFirst.address] })

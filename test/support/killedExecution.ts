@@ -102,6 +102,9 @@ interface ReportedHead {
   hash: string
 }
 
+/** A run that is not killed during its start gets this far. */
+const HEADS_BEFORE_KILL = 4
+
 /** Returns the last head that the client reported. */
 async function runAndKill(
   datadir: string,
@@ -119,12 +122,14 @@ async function runAndKill(
   const { promise: began, resolve } = Promise.withResolvers<void>()
   child.stdout.on('data', (chunk: Buffer) => {
     output += chunk.toString()
-    resolve()
+    if (isStarting || output.split('\n').length > HEADS_BEFORE_KILL) resolve()
   })
   const ended = new Promise<void>((done) => child.on('close', () => done()))
   if (isStarting) await Promise.race([sleep(300 + Math.random() * 700), began, ended])
-  else await Promise.race([began, ended])
-  if (!isStarting) await Promise.race([sleep(Math.random() * 1500), ended])
+  else {
+    await Promise.race([began, ended])
+    await Promise.race([sleep(Math.random() * 1500), ended])
+  }
   if (child.exitCode !== null) throw new Error(`the client ended by itself with exit code ${child.exitCode}`)
   child.kill('SIGKILL')
   await ended

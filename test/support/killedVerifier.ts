@@ -4,6 +4,7 @@ import { join } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
 import type { RpcClient } from '../../src/jsonRpc/client.ts'
 import { createPatientClient } from '../../src/jsonRpc/testUtils/patientClient.ts'
+import { startRpcProxy } from '../../src/l1/testUtils/rpcProxy.ts'
 import { until } from '../../src/lib/testUtils/until.ts'
 import { type Head, heads, unsafeHead } from './heads.ts'
 import { joinTestnet } from './joinedNode.ts'
@@ -11,7 +12,7 @@ import { startTestnet } from './testnet.ts'
 
 export interface KillReport {
   kills: number
-  /** Number of kills below the height that the sync had to reach. */
+  /** Number of kills below the sequencer's safe head. */
   killsDuringSync: number
   /** Height of the chain at each kill. */
   heights: number[]
@@ -51,11 +52,18 @@ export async function syncUnderKills({ kills, blocks }: { kills: number; blocks:
   const sequencerEth = connect(testnet.nodes[0]?.ethRpc ?? '')
   const l1 = connect(testnet.l1.rpc)
   await untilReached(blocks, () => safeHead(sequencer))
+  // The verifier's L1 ends with its first batch until the first kill, which therefore comes during the sync.
+  let lastL1Block = 0
+  while (Number((await blockAt(l1, lastL1Block)).blobGasUsed ?? 0) === 0) lastL1Block++
+  const verifierL1 = await startRpcProxy(testnet.l1.rpc)
+  opened.defer(() => verifierL1.stop())
+  verifierL1.change = (method, result, [number]) =>
+    method === 'eth_getBlockByNumber' && Number(number) > lastL1Block ? null : result
 
   const verifier = await joinTestnet(testnet, {
     name: 'verifier',
     staticPeers: [],
-    flags: [`--safedb.path=${join(directory, 'safe-heads')}`, '--p2p.disable'],
+    flags: [`--l1=${verifierL1.url}`, `--safedb.path=${join(directory, 'safe-heads')}`, '--p2p.disable'],
   })
   opened.defer(() => verifier.stop())
   const rollup = connect(verifier.rollupRpc)
@@ -69,13 +77,15 @@ export async function syncUnderKills({ kills, blocks }: { kills: number; blocks:
       verifier.node.exited.then(() => false),
     ])
     if (!goesOn) throw await verifier.node.failure()
+    if (report.kills === 0) await until(async () => (await safeHead(sequencer)) > (await unsafeHead(rollup)).number)
     // At any point of the work: building a block, writing, or waiting for L1.
     await delay((report.kills * 7) % 20)
     const height = (await unsafeHead(rollup)).number
     report.heights.push(height)
-    if (height < blocks) report.killsDuringSync++
+    if (height < (await safeHead(sequencer))) report.killsDuringSync++
     const killed = report.kills % 5 === 4 ? [verifier.node, verifier.geth] : [verifier.node]
     for (const program of killed) program.kill()
+    verifierL1.change = undefined
     await Promise.all(killed.map(({ exited }) => exited))
     if (!verifier.geth.running) verifier.startGethAgain()
     // A node stops after ten seconds without an engine. A busy machine may take as long to start one.

@@ -1,9 +1,8 @@
 import { startTestNode } from '../../src/p2p/testUtils/testNode.ts'
 
-// A p2p node that prints its address and runs until it is killed or its parent ends. Arguments: PORT KEY(hex).
-const [port = '0', key = ''] = process.argv.slice(2)
+// A p2p node that prints its address and runs until it is killed or its parent ends. Argument: KEY(hex).
+const [key = ''] = process.argv.slice(2)
 const { address } = await startTestNode({
-  listenTcpPort: Number(port),
   privateKey: new Uint8Array(Buffer.from(key, 'hex')),
 })
 console.log(address)

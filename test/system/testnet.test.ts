@@ -309,7 +309,13 @@ describe('a testnet', { shuffle: false }, () => {
       .poll(async () => (await heads(sequencer().rollupRpc)).safe_l2.number)
       .toBeGreaterThan(before.safe_l2.number + 5)
     const all = await Promise.all(testnet.nodes.map(({ rollupRpc }) => heads(rollupRpc)))
-    for (const { safe_l2, unsafe_l2 } of all) expect(unsafe_l2.number - safe_l2.number).toBeLessThanOrEqual(30)
+    for (const { rollupRpc } of testnet.nodes) {
+      const behind = async () => {
+        const { safe_l2, unsafe_l2 } = await heads(rollupRpc)
+        return unsafe_l2.number - safe_l2.number
+      }
+      await expect.poll(behind).toBeLessThanOrEqual(30)
+    }
     const height = Math.min(...all.map(({ unsafe_l2 }) => unsafe_l2.number))
     const [expected, ...others] = await Promise.all(testnet.nodes.map(({ ethRpc }) => blockHashes(ethRpc, height)))
     expect(expected).toHaveLength(height + 1)
@@ -384,7 +390,7 @@ describe('a testnet', { shuffle: false }, () => {
 
     it('catches up and agrees', async () => {
       await caughtUp()
-      expect(await connected(rollupRpc)).toBe(1)
+      await expect.poll(() => connected(rollupRpc)).toBe(1)
       const status = readJoinCommands(join(testnet.joinDir, 'join.txt')).find((command) =>
         command.includes('devium.mjs'),
       )
@@ -546,6 +552,7 @@ describe('a testnet', { shuffle: false }, () => {
     const entry = new URL('../../src/rpc/client/index.ts', import.meta.url)
     writeFileSync(example, libraryExamples().get('client')?.replace('devium/client', entry.href) ?? '')
     const env = { ...process.env, NODE_RPC: sequencer().rollupRpc }
+    await expect.poll(async () => (await rpc<NodeHealth>(env.NODE_RPC, 'devium_health')).state).toBe('healthy')
     const { stdout } = await promisify(execFile)(process.execPath, [example], { env })
     expect(stdout).toMatch(/^unsafe head \d+, safe head \d+\nhealthy: .*\.\n$/)
   })
@@ -569,7 +576,9 @@ describe('a testnet', { shuffle: false }, () => {
       await expect.poll(async () => (await verdict(rollupRpc)).state).toBe('healthy')
     }
     await rpc(first.rollupRpc, 'admin_stopSequencer')
-    await expect.poll(async () => (await verdict(verifier.rollupRpc)).state).toBe('stopped')
+    for (const { rollupRpc } of testnet.nodes) {
+      await expect.poll(async () => (await verdict(rollupRpc)).state).toBe('stopped')
+    }
     expect(await verdict(first.rollupRpc)).toMatchObject({
       state: 'stopped',
       text: expect.stringMatching(

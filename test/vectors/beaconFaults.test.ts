@@ -43,7 +43,7 @@ async function derive(recording: Recording, servers: readonly BeaconServer[]) {
   }
   const [url = '', ...fallbackUrls] = servers.map((server) => server.url)
   const modules = { kzg, clock: systemClock, logger: silentLogger }
-  const { client: beacon } = createBeacon(modules, { url, fallbackUrls, timeoutMs: 2_000 })
+  const { client: beacon } = createBeacon(modules, { url, fallbackUrls })
   onTestFinished(beacon.close)
   const blobs = createBlobsAhead(beacon, { batchInbox: config.batchInboxAddress })
   const client = createL1Client({ rpc: recordedL1Rpc(recording), logger: silentLogger, clock: systemClock })

@@ -42,6 +42,8 @@ let currentL1: { hash: Hex; number: number }
 /** Delay of the block timestamps, in seconds. */
 let lateSeconds: number
 const requested: number[] = []
+/** Each cycle of the proposer begins with one. */
+let statusRequests = 0
 
 const read = () => createPublicClient({ transport: http(anvil.url) })
 const latest = async () =>
@@ -55,7 +57,10 @@ const rootOf = (number: number) => toHex(new Uint8Array(32).fill(number))
 const rollup: RpcClient = {
   url: 'http://rollup.example',
   request: async (method, [block]) => {
-    if (method === 'optimism_syncStatus') return { current_l1: currentL1, safe_l2: { number: safe } }
+    if (method === 'optimism_syncStatus') {
+      statusRequests++
+      return { current_l1: currentL1, safe_l2: { number: safe } }
+    }
     const number = Number(block)
     requested.push(number)
     return { outputRoot: rootOf(number), blockRef: { timestamp: genesisTime + number + lateSeconds } }
@@ -107,9 +112,10 @@ it('proposes all due outputs of safe blocks at once, and no others', async () =>
     address: oracle,
     abi: ORACLE_ABI,
     functionName: 'getL2Output',
-    args: [4n],
+    args: [BigInt(before / INTERVAL + 4)],
   })
-  expect(output).toMatchObject({ outputRoot: rootOf(5 * INTERVAL), l2BlockNumber: BigInt(5 * INTERVAL) })
+  const proposed = before + 5 * INTERVAL
+  expect(output).toMatchObject({ outputRoot: rootOf(proposed), l2BlockNumber: BigInt(proposed) })
   expect(Math.max(...requested)).toBeLessThanOrEqual(safe)
   safe += INTERVAL
   await expect.poll(latest).toBe(before + 6 * INTERVAL)
@@ -136,6 +142,9 @@ it('waits until the L1 head is later than the block, and until derivation has st
   const seen = requested.length
   await expect.poll(() => requested.length).toBeGreaterThan(seen + 3)
   currentL1 = { hash: zeroHash, number: 0 }
+  // The cycle that read the old L1 block is over when the next one begins.
+  const cycles = statusRequests
+  await expect.poll(() => statusRequests).toBeGreaterThan(cycles)
   lateSeconds = 0
   const { number } = await l1Block()
   await expect.poll(async () => (await l1Block()).number).toBeGreaterThan(number + 1)

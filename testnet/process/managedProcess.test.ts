@@ -35,9 +35,9 @@ describe('ManagedProcess', () => {
 
   it('keeps the last 20 MB of its log, and continues reading it', async () => {
     const source = `const line = 'x'.repeat(999)
+      process.on('SIGUSR2', () => { console.error('the end'); process.exit(1) })
       for (let i = 0; i < 10_500; i++) console.log(line)
       console.log('up')
-      process.on('SIGUSR2', () => { console.error('the end'); process.exit(1) })
       setInterval(() => {}, 1000)`
     const running = ManagedProcess.start(spec('talkative', source))
     const { logPath } = running.spec

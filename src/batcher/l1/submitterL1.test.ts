@@ -191,9 +191,9 @@ describe('several L1 endpoints', () => {
     await expect
       .poll(async () => {
         await clock.advance(15_000)
-        return second.calls
+        return second.calls.length
       })
-      .toEqual(['eth_chainId', 'eth_chainId'])
+      .toBeGreaterThanOrEqual(2)
     expect(log.of('L1 endpoint cannot be used and is skipped')).toHaveLength(1)
   })
 })

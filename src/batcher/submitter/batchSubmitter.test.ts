@@ -107,6 +107,7 @@ describe('posting', () => {
     node.unsafe = 2
     setup.create({ numConfirmations: 8 }, { numConfirmations: 8 }).start()
     await log.seen('Building Calldata transaction candidate')
+    await log.seen('Transaction is in a block')
     for (let number = 3; number <= 8; number++) {
       node.unsafe = number
       await log.seen('Added L2 block to local state', number)
@@ -239,6 +240,8 @@ it('sends a channel of many frames before it times out, although each transactio
     { numConfirmations: 10 },
   )
   submitter.start()
+  const { num_frames: frames } = await log.seen('Channel closed')
+  await log.seen('Transaction successfully published', Number(frames))
   const mining = setInterval(() => setup.mine().catch(() => {}), 50)
   try {
     await node.derives(6)
@@ -315,10 +318,13 @@ describe('an L1 reorg', () => {
       )
       .start()
     await node.derives(3)
-    node.unsafe = 20
-    await until(async () => (await node.safeNumber()) >= 6)
-    // Anvil loses blocks if it drops some while it mines one: the transactions in flight wait in its pool.
+    // Anvil loses blocks if it drops some while it mines one: this test says when.
     await l1.request('evm_setAutomine', [false])
+    node.unsafe = 20
+    await until(async () => {
+      if ((await pendingCount(l1)) > 0) await setup.mine()
+      return (await node.safeNumber()) >= 6
+    })
     await until(async () => (await pendingCount(l1)) >= maxPendingTx)
     await l1.request('anvil_reorg', [Number(await l1.request('eth_blockNumber', [])) - 40, []])
     await l1.request('evm_setAutomine', [true])

@@ -68,7 +68,7 @@ describe('stop and start', () => {
     const { node, log, l1 } = setup
     await l1.request('evm_setAutomine', [false])
     node.unsafe = 4
-    const submitter = setup.create({ networkTimeoutMs: 300 })
+    const submitter = setup.create()
     submitter.start()
     await log.seen('Transaction successfully published')
     node.syncStatusFault = 'error'
@@ -94,7 +94,7 @@ describe('stop and start', () => {
     const { node, log, l1, sender, chain } = setup
     setup.blobBaseFee = 1n
     node.unsafe = 4
-    const submitter = setup.create({ dataAvailability: 'auto', maxChannelDuration: 0, networkTimeoutMs: 300 })
+    const submitter = setup.create({ dataAvailability: 'auto', maxChannelDuration: 0 })
     submitter.start()
     await setup.blobBaseFeeRequested()
     await log.seen('Added L2 block to local state', 4)
@@ -147,7 +147,7 @@ describe('stop and start', () => {
     const setup = await submitterInTest('granite-singular-zlib-calldata')
     const { node, log } = setup
     node.syncStatusFault = 'error'
-    const submitter = setup.create({ networkTimeoutMs: 300 })
+    const submitter = setup.create()
     submitter.start()
     await until(() => node.syncStatusCalls > 0)
     const stopped = submitter.stop()

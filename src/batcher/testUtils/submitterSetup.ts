@@ -36,7 +36,7 @@ export const DEFAULT_THROTTLE: ThrottleOptions = {
 }
 
 /** Anvil takes seconds of an idle processor for its first blob. Meanwhile it answers nothing. */
-const L1_TIMEOUT_MS = 120_000
+const REQUEST_TIMEOUT_MS = 120_000
 
 export const TEST_BATCHER_OPTIONS: BatcherOptions = {
   pollIntervalMs: 50,
@@ -52,7 +52,7 @@ export const TEST_BATCHER_OPTIONS: BatcherOptions = {
   compressor: 'shadow',
   compressionAlgorithm: 'zlib',
   batchType: 'singular',
-  networkTimeoutMs: 5_000,
+  networkTimeoutMs: REQUEST_TIMEOUT_MS,
   waitNodeSync: false,
   checkRecentTxsDepth: 0,
   poolTimeoutMs: 2_000,
@@ -154,7 +154,7 @@ export async function setUpSubmitter(
           )
         },
       }
-      const endpoint = createSubmitterL1((operation) => operation({ rpc }), L1_TIMEOUT_MS)
+      const endpoint = createSubmitterL1((operation) => operation({ rpc }), REQUEST_TIMEOUT_MS)
       const heads = new L1Heads({ l1: endpoint, clock: systemClock })
       const modules = { l1: endpoint, heads, clock: systemClock, logger: log.logger }
       const sender = new TxManager(
@@ -165,7 +165,7 @@ export async function setUpSubmitter(
         {
           ...modules,
           rollup: l2,
-          l2: createL2Source(l2, 5_000),
+          l2: createL2Source(l2, REQUEST_TIMEOUT_MS),
           builders: [l2],
           sender,
           metrics: createBatcherMetrics(new Registry()),

@@ -166,8 +166,9 @@ describe('sending', () => {
     await log.seen('Transaction is in a block')
     await automine(false)
     await rpc.request('anvil_rollback', [1])
+    const published = log.of('Transaction successfully published').length
     await log.seen('Transaction left the L1 chain')
-    await log.seen('Publishing transaction', 2)
+    await log.seen('Transaction successfully published', published + 1)
     for (let block = 0; block < 6; block++) await mine()
     const receipt = await sending
     expect(await blockInputs(receipt.blockNumber)).toEqual(['0x05'])
@@ -197,7 +198,13 @@ describe('sending', () => {
 
   it('publishes all transactions again that a reorg dropped before they were confirmed', async () => {
     const manager = createManager({ numConfirmations: 3, rebroadcastIntervalMs: 100 })
-    const sends = [1, 2, 3].map((value) => manager.send(data(value), never))
+    const sends: ReturnType<typeof manager.send>[] = []
+    await automine(false)
+    for (const value of [1, 2, 3]) {
+      sends.push(manager.send(data(value), never))
+      await log.seen('Transaction successfully published', value)
+      await mine()
+    }
     // All three blocks: the manager would not notice a reorg of a block that it has not seen.
     await log.seen('Transaction is in a block', 3)
     await rpc.request('anvil_reorg', [2, []])

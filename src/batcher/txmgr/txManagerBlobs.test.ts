@@ -3,7 +3,7 @@ import { JsonRpcError } from '../../jsonRpc/types.ts'
 import { toQuantity } from '../../lib/hex.ts'
 import { errorWith } from '../../lib/testUtils/errorWith.ts'
 import { decodeBlob, encodeBlob } from '../../rollup/protocol/index.ts'
-import { feeOf, type SubmitterL1 } from '../l1/submitterL1.ts'
+import { feeOf, type SubmitterL1, type TxReceipt } from '../l1/submitterL1.ts'
 import { readBlobs } from '../testUtils/l1Batches.ts'
 import {
   anvil,
@@ -27,12 +27,9 @@ useL1()
 describe('blobs', () => {
   const blobOf = (text: string) => encodeBlob(new TextEncoder().encode(text))
 
-  async function postedBlobs(hash: string): Promise<string[]> {
-    const tx = (await rpc.request('eth_getTransactionByHash', [hash])) as {
-      blockNumber: string
-      blobVersionedHashes: string[]
-    }
-    const blobs = await readBlobs(anvil.url, Number(tx.blockNumber), tx.blobVersionedHashes)
+  async function postedBlobs({ transactionHash, blockNumber }: TxReceipt): Promise<string[]> {
+    const tx = (await rpc.request('eth_getTransactionByHash', [transactionHash])) as { blobVersionedHashes: string[] }
+    const blobs = await readBlobs(anvil.url, blockNumber, tx.blobVersionedHashes)
     return blobs.map((blob) => new TextDecoder().decode(decodeBlob(blob)))
   }
 
@@ -43,7 +40,7 @@ describe('blobs', () => {
     const texts = ['one', 'two', 'three', 'four', 'five', 'six']
     const receipt = await createManager(options).send({ ...data(), blobs: texts.map(blobOf) }, never)
     expect(await txByHash(receipt.transactionHash)).toMatchObject({ type: '0x3', to: INBOX, input: '0x' })
-    expect(await postedBlobs(receipt.transactionHash)).toEqual(texts)
+    expect(await postedBlobs(receipt)).toEqual(texts)
     expect(receipt.blobGasUsed).toBe(6n * 131_072n)
     expect(feeOf(receipt)).toBeGreaterThan(receipt.gasUsed * receipt.effectiveGasPrice)
   })
@@ -54,11 +51,12 @@ describe('blobs', () => {
     const bump = await log.seen('Bumping fees of transaction')
     await log.seen('Transaction successfully published', 2)
     await mine()
-    const tx = await txByHash((await sending).transactionHash)
+    const receipt = await sending
+    const tx = await txByHash(receipt.transactionHash)
     expect(BigInt(tx.maxFeePerBlobGas ?? 0)).toBeGreaterThanOrEqual(2_000_000_000n)
     expect(BigInt(tx.maxPriorityFeePerGas ?? 0)).toBeGreaterThanOrEqual(2_000_000_000n)
     expect(bump).toMatchObject({ blobFeeCap: '2000000000', old_blobFeeCap: '1000000000' })
-    expect(await postedBlobs(tx.hash ?? '')).toEqual(['late'])
+    expect(await postedBlobs(receipt)).toEqual(['late'])
   })
 })
 

@@ -140,7 +140,7 @@ describe('devium', () => {
   it('peers shows one line per peer except itself, and the blocked addresses', async () => {
     calls.length = 0
     const { stdout } = await devium('peers', '--all')
-    expect(calls).toEqual([
+    expect(calls.toSorted()).toEqual([
       ['deviump2p_peers', [false]],
       ['deviump2p_self', []],
       ['deviump2p_standings', []],

@@ -49,7 +49,7 @@ export async function sendMutated(targets: readonly Target[], count: number, see
       const own = nextSeed++
       for (const target of targets) {
         const random = new Random(own * 7_919 + target.name.length)
-        sent += await sendSome(random, target, agent, (fault, what) =>
+        const made = await sendSome(random, target, agent, (fault, what) =>
           findings.push({
             target: target.name,
             fault,
@@ -57,6 +57,7 @@ export async function sendMutated(targets: readonly Target[], count: number, see
             seed: own,
           }),
         )
+        sent += made
       }
     }
   }

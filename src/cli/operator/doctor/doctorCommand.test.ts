@@ -89,7 +89,7 @@ describe('devium doctor', () => {
     expect(stdout).toMatch(
       /^This node is ready for all forks that this version knows\.\n\nchain {4}901 on L1 900, from rollup config /,
     )
-    expect(stdout).toMatch(/\nengine {3}op-reth\/v2\.9\.0 at http:\/\/127\.0\.0\.1:\d+, block 7, \d s ago\n/)
+    expect(stdout).toMatch(/\nengine {3}op-reth\/v2\.9\.0 at http:\/\/127\.0\.0\.1:\d+, block 7, \d+ s ago\n/)
     expect(stdout).toMatch(/\nregolith to karst +at genesis +active +✓ +✓\nL1 glamsterdam +- +no date +✓\n$/)
     expect(readdirSync(folder)).toEqual(files)
   })

@@ -3,6 +3,7 @@ import { EventEmitter, once } from 'node:events'
 import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
 import { describe, expect, it, onTestFinished } from 'vitest'
+import { startTcpProxy } from '../../../../testnet/links/tcpProxy.ts'
 import { createRpcApp, serveApp } from '../../../jsonRpc/httpServer.ts'
 import { ManualClock, systemClock } from '../../../lib/clock.ts'
 import { silentLogger } from '../../../lib/logger.ts'
@@ -18,7 +19,7 @@ const SEQUENCES = new RegExp(`${ESCAPE}\\[[?\\d]*[A-Za-z]`, 'g')
 const ENTER = '\x1b[?1049h'
 const LEAVE = '\x1b[?1049l'
 
-/** A rollup node with one peer, which can be restarted on the same port. */
+/** A rollup node with one peer, which can be cut off. */
 async function serve() {
   const { node, p2p, calls, listeners } = recorder()
   p2p.peers = async () => ({
@@ -34,19 +35,11 @@ async function serve() {
   const modules = { node, p2p, clock: new ManualClock(), logger: { ...silentLogger, setLevel: () => {} } }
   const { dispatcher } = createRollupRpc(modules, { version: 'v1', enableAdmin: false })
   const webSockets = { dispatcher, allowedOrigins: [], notification: LIVE_NOTIFICATION }
-  const listen = (port: number) => serveApp(createRpcApp({ dispatcher }), '127.0.0.1', port, 'test', { webSockets })
-  let server = await listen(0)
+  const server = await serveApp(createRpcApp({ dispatcher }), '127.0.0.1', 0, 'test', { webSockets })
   onTestFinished(() => server.close())
-  const { url } = server
-  return {
-    url,
-    calls,
-    listeners,
-    stop: () => server.close(),
-    startAgain: async () => {
-      server = await listen(Number(new URL(url).port))
-    },
-  }
+  const link = await startTcpProxy(Number(new URL(server.url).port))
+  onTestFinished(() => link.close())
+  return { url: `http://127.0.0.1:${link.port}`, calls, listeners, link }
 }
 
 /** A terminal of 100 columns and 30 rows that records its output, and a keyboard. */
@@ -77,7 +70,7 @@ function fakeTerminal() {
 
 describe('watchNode', () => {
   it('shows the node, explains and blocks a peer, reconnects, and restores the terminal', async () => {
-    const { url, calls, listeners, stop, startAgain } = await serve()
+    const { url, calls, listeners, link } = await serve()
     const { terminal, keyboard, modes, all, screen, type, resize } = fakeTerminal()
     const node = createNodeClient({ url })
     onTestFinished(() => node.close())
@@ -106,9 +99,9 @@ describe('watchNode', () => {
     await expect.poll(screen).toContain('…6Hyr2Er8 is blocked, and its connections are closed')
     expect(calls.filter(([what]) => what === 'block')).toEqual([['block', RECORD.peerID, undefined]])
 
-    await stop()
+    link.cut()
     await expect.poll(screen).toMatch(/no answer +for \d+ s/)
-    await startAgain()
+    link.allow()
     await expect.poll(screen).toMatch(/derivation +up-to-date/)
     type('\x1b')
     await expect.poll(screen).toContain('the node answers again')
@@ -121,14 +114,14 @@ describe('watchNode', () => {
   })
 
   it('stops with the signal, even while the node does not answer', async () => {
-    const { url, stop } = await serve()
+    const { url, link } = await serve()
     const { terminal, keyboard, all, screen } = fakeTerminal()
     const node = createNodeClient({ url })
     onTestFinished(() => node.close())
-    await stop()
+    link.cut()
     const stopped = new AbortController()
     const done = watchNode({ node, terminal, keyboard, clock: systemClock, isColoured: false }, stopped.signal)
-    await expect.poll(screen).toContain('ECONNREFUSED')
+    await expect.poll(screen).toContain('the node does not answer')
     stopped.abort()
     await done
     expect(all().endsWith(LEAVE)).toBe(true)
