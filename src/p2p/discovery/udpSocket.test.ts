@@ -1,7 +1,8 @@
-import { createSocket } from 'node:dgram'
+import { createSocket, Socket } from 'node:dgram'
 import { networkInterfaces } from 'node:os'
-import { describe, expect, it, onTestFinished } from 'vitest'
+import { describe, expect, it, onTestFinished, vi } from 'vitest'
 import { ManualClock } from '../../lib/clock.ts'
+import { hasIpv6 } from '../testUtils/hasIpv6.ts'
 import { openUdpSocket, type UdpSocket } from './udpSocket.ts'
 
 const clock = new ManualClock(1)
@@ -11,11 +12,15 @@ async function bound(port = 0, isAllowed = (_ip: string): boolean => true, ip = 
   return socket
 }
 
-/** Resolves when the socket has received a packet that ends in `last`. Returns all sizes up to it. */
-function until(socket: UdpSocket, last: number): Promise<number[]> {
+/**
+ * Resolves when the socket has received a packet that ends in `last`. Returns all sizes up to it. Only packets of these
+ * senders count, since any program may send to the port.
+ */
+function until(socket: UdpSocket, senders: readonly { port: number }[], last: number): Promise<number[]> {
   const sizes: number[] = []
   return new Promise((resolve) => {
-    socket.onPacket((packet) => {
+    socket.onPacket((packet, _ip, port) => {
+      if (!senders.some((sender) => sender.port === port)) return
       sizes.push(packet.length)
       if (packet.at(-1) === last) resolve(sizes)
     })
@@ -31,7 +36,7 @@ describe('openUdpSocket', () => {
   it('drops packets over 1280 bytes and packets from disallowed IPs', async () => {
     const b = await bound()
     const a = await bound()
-    const sizes = until(b, 9)
+    const sizes = until(b, [a], 9)
     a.send('127.0.0.1', b.port, new Uint8Array(1281))
     a.send('127.0.0.1', b.port, new Uint8Array(1280).fill(9))
     expect(await sizes).toEqual([1280])
@@ -39,7 +44,7 @@ describe('openUdpSocket', () => {
     const picky = await bound(0, (ip) => ip !== '127.0.0.1')
     const others: number[] = []
     picky.onPacket((packet) => others.push(packet.length))
-    const echo = until(b, 7)
+    const echo = until(b, [a, picky], 7)
     picky.send('127.0.0.1', b.port, new Uint8Array(3).fill(7))
     a.send('127.0.0.1', picky.port, Uint8Array.of(1))
     a.send('127.0.0.1', b.port, Uint8Array.of(7))
@@ -52,19 +57,37 @@ describe('openUdpSocket', () => {
     async () => {
       const ips: string[] = []
       const socket = await bound(0, (ip) => ips.push(ip) > 0, '::')
-      const sizes = until(socket, 9)
       const neighbour = createSocket('udp6')
       await new Promise<void>((resolve) => neighbour.bind(0, linkLocal, resolve))
+      const other = await bound()
+      const sizes = until(socket, [other, neighbour.address()], 9)
       const send = (to: string, byte: number): Promise<void> =>
         new Promise((resolve) => neighbour.send(Uint8Array.of(byte), socket.port, to, () => resolve()))
       await send(linkLocal ?? '', 1)
       neighbour.close()
-      const other = await bound()
       other.send('127.0.0.1', socket.port, Uint8Array.of(9))
       expect(await sizes).toEqual([1])
-      expect(ips).toEqual(['127.0.0.1'])
+      expect(new Set(ips)).toEqual(new Set(['127.0.0.1']))
     },
   )
+
+  it.skipIf(!hasIpv6)('takes another port if the one that the system chose for IPv6 is in use on IPv4', async () => {
+    const bind = Socket.prototype.bind
+    const taken = createSocket('udp4')
+    onTestFinished(() => void taken.close())
+    // Another program takes the port on IPv4 right before us.
+    const spy = vi.spyOn(Socket.prototype, 'bind').mockImplementation(function (this: Socket, options, done) {
+      if (options.address === '0.0.0.0') {
+        spy.mockRestore()
+        bind.call(taken, options)
+      }
+      return bind.call(this, options, done)
+    })
+    onTestFinished(() => spy.mockRestore())
+    const socket = await bound(0, undefined, '::')
+    expect(socket).toMatchObject({ hasIp4: true, hasIp6: true })
+    expect(socket.port).not.toBe(taken.address().port)
+  })
 
   it('limits packets per address', async () => {
     const b = await bound()
@@ -76,7 +99,7 @@ describe('openUdpSocket', () => {
     for (let i = 0; i < 400; i++) await send()
     expect(count).toBeLessThanOrEqual(300)
     let isThere = false
-    const arrived = until(b, 5).then(() => {
+    const arrived = until(b, [sender.address()], 5).then(() => {
       isThere = true
     })
     // Packets in the socket's buffer use the new tokens first.
@@ -91,7 +114,8 @@ describe('openUdpSocket', () => {
   it('limits packets of all addresses together', async () => {
     let read = 0
     let taken = 0
-    const socket = await bound(0, () => ++read > 0, '0.0.0.0')
+    const isOwn = (ip: string): boolean => /^127\.0\.0\.[2-7]$/.test(ip)
+    const socket = await bound(0, (ip) => isOwn(ip) && ++read > 0, '0.0.0.0')
     socket.onPacket(() => taken++)
     for (let host = 2; host < 8; host++) {
       const sender = createSocket('udp4')

@@ -1,7 +1,7 @@
 import { createSocket, type RemoteInfo, type Socket } from 'node:dgram'
 import { isIP } from 'node:net'
 import type { Clock } from '../../lib/clock.ts'
-import { UsageError } from '../../lib/errors.ts'
+import { isErrno, UsageError } from '../../lib/errors.ts'
 import { createTokenBuckets, TokenBucket } from '../../lib/tokenBucket.ts'
 
 export interface UdpSocketOptions {
@@ -22,6 +22,8 @@ const PER_IP_RATE = { perSecond: 50, burst: 300 }
 const TOTAL_RATE = { perSecond: 200, burst: 1000 }
 const REMEMBERED_IPS = 1024
 const RECEIVE_BUFFER_BYTES = 256 * 1024
+/** Number of ports that the system may choose until one is free on both families. */
+const PORT_ATTEMPTS = 10
 
 export type UdpSocket = Awaited<ReturnType<typeof openUdpSocket>>
 
@@ -44,13 +46,10 @@ export async function openUdpSocket(modules: { clock: Clock }, options: UdpSocke
     onPacket?.(packet, from.address, from.port)
   }
 
-  const isBoth = options.ip === '::'
-  const first = await bind(options.ip, options.port)
-  const port = first.address().port
-  // A machine may lack one family, or the port may be in use on the other.
-  const second = isBoth ? await bind('0.0.0.0', port).catch(() => undefined) : undefined
-  const sockets = second === undefined ? [first] : [first, second]
-  const isFirstIp6 = isIP(options.ip) === 6
+  const { ip, port } = options
+  const sockets: SomeSockets = ip === '::' ? await bindBoth(port) : [await bind(ip, port)]
+  const [first, second] = sockets
+  const isFirstIp6 = isIP(ip) === 6
   const ip4 = isFirstIp6 ? second : first
   const ip6 = isFirstIp6 ? first : undefined
   for (const socket of sockets) {
@@ -61,7 +60,7 @@ export async function openUdpSocket(modules: { clock: Clock }, options: UdpSocke
   let isOpen = true
   return {
     /** The bound port, the same for both families. */
-    port,
+    port: first.address().port,
     hasIp4: ip4 !== undefined,
     hasIp6: ip6 !== undefined,
     /** Packets that cannot be sent are lost, as usual for UDP. */
@@ -77,8 +76,27 @@ export async function openUdpSocket(modules: { clock: Clock }, options: UdpSocke
       if (!isOpen) return
       isOpen = false
       onPacket = undefined
-      await Promise.all(sockets.map((socket) => new Promise<void>((resolve) => socket.close(() => resolve()))))
+      await Promise.all(sockets.map(closed))
     },
+  }
+}
+
+type SomeSockets = [Socket, ...Socket[]]
+
+const closed = (socket: Socket): Promise<void> => new Promise((resolve) => socket.close(() => resolve()))
+
+/** IPv6 and, if possible, IPv4: a machine may lack it, or the given port may be in use on it. */
+async function bindBoth(port: number): Promise<SomeSockets> {
+  for (let attempt = 1; ; attempt++) {
+    const ip6 = await bind('::', port)
+    try {
+      return [ip6, await bind('0.0.0.0', ip6.address().port)]
+    } catch (error) {
+      // The port that the system chose is free on IPv6 only.
+      const isTaken = error instanceof Error && isErrno(error.cause, 'EADDRINUSE')
+      if (port !== 0 || attempt === PORT_ATTEMPTS || !isTaken) return [ip6]
+      await closed(ip6)
+    }
   }
 }
 
@@ -91,7 +109,7 @@ async function bind(ip: string, port: number): Promise<Socket> {
   try {
     await new Promise<void>((resolve, reject) => {
       socket.once('error', reject)
-      socket.bind(port, ip, () => {
+      socket.bind({ port, address: ip }, () => {
         socket.off('error', reject)
         resolve()
       })
