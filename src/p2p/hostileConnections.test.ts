@@ -7,7 +7,7 @@ import { INBOUND_LIMITS } from './host/inboundLimits.ts'
 import { type HostileHost, type HostileHostOptions, namesOf, startHostileHost } from './hostile/hostileHost.ts'
 import { frameRpc } from './hostile/rpcCodec.ts'
 import { haltableClock, unhurriedClock } from './testUtils/clocks.ts'
-import { startVictims, type Victims } from './testUtils/hostileSetup.ts'
+import { offendUntil, startVictims, type Victims } from './testUtils/hostileSetup.ts'
 import { TOPIC } from './testUtils/testChain.ts'
 import { tcpPortOf } from './testUtils/testNode.ts'
 
@@ -145,14 +145,17 @@ it('a static peer is limited and penalised like other peers, but not banned', as
   if (connection === undefined) throw new Error('no connection')
   const gossip = await friend.openGossip(connection)
   gossip.send({ subscriptions: [[TOPIC, true]] })
-  for (let n = 0; n < 5; n++) gossip.sendBytes(frameRpc(Uint8Array.of(0x1b)))
-  await until('the score', async () => (await victims.score(friend.peerId)) < -100)
+  const bad = frameRpc(Uint8Array.of(0x1b))
+  await offendUntil(
+    'the score',
+    () => gossip.sendBytes(bad),
+    async () => (await victims.score(friend.peerId)) < -100,
+  )
   await until('the history', async () => (await victims.count(friend.peerId, 'behaviour', 'bad-rpc')) > 0)
   // Another peer that does the same later is banned. The monitor checked both.
   const unprotected = await host()
   const other = await unprotected.join(victims.follower.address, [TOPIC])
-  for (let n = 0; n < 5; n++) other.sendBytes(frameRpc(Uint8Array.of(0x1b)))
-  await victims.banned(unprotected.peerId)
+  await victims.banned(unprotected.peerId, () => other.sendBytes(bad))
   expect(await victims.isBanned(friend.peerId)).toBe(false)
   expect(victims.follower.node.connectedPeers()).toContain(friend.peerId)
 })

@@ -95,7 +95,7 @@ describe('a broken link', () => {
     await expectDelivery(sequencer, follower, testBlock(config, { transactions }))
     const events = await follower.events(sequencer.node.peerId)
     expect(events.filter(({ kind }) => kind === 'disconnected')).toEqual([])
-    expect(await sequencer.metric('p2p_peer_count')).toBe(1)
+    await until('a single connection', async () => (await sequencer.metric('p2p_peer_count')) === 1)
     await proxy.close()
   })
 

@@ -1,10 +1,10 @@
 import { randomBytes } from 'node:crypto'
-import { networkInterfaces } from 'node:os'
 import { describe, expect, it, onTestFinished } from 'vitest'
 import { ManualClock, systemClock } from '../../lib/clock.ts'
 import { publicKeyOf } from '../../lib/secp256k1.ts'
 import { until } from '../../lib/testUtils/until.ts'
 import { enodeOf, type StartedDiscovery as Started, startDiscovery as start } from '../testUtils/discovery.ts'
+import { hasIpv6 } from '../testUtils/hasIpv6.ts'
 import { recordedLog } from '../testUtils/recordedLog.ts'
 import { peerRecord } from '../testUtils/signedRecord.ts'
 import { createUdpLink } from '../testUtils/udpLink.ts'
@@ -205,10 +205,9 @@ it('renews its sessions when it learns its address, after the answers to its req
 })
 
 describe('IPv6', () => {
-  const hasIp6 = Object.values(networkInterfaces()).some((list) => list?.some(({ address }) => address === '::1'))
   const enode6Of = (record: NodeRecord): string => enodeAt(record, record.udpPort, '[::1]')
 
-  it.skipIf(!hasIp6)(
+  it.skipIf(!hasIpv6)(
     'nodes with IPv6 only find each other and announce IPv6 (skipped where loopback has no ::1)',
     async () => {
       const boot = await start([], { listenIp: '::1' })
@@ -224,7 +223,7 @@ describe('IPv6', () => {
     },
   )
 
-  it.skipIf(!hasIp6)(
+  it.skipIf(!hasIpv6)(
     'a node with IPv4 and IPv6 learns and announces both addresses (skipped where loopback has no ::1)',
     async () => {
       const [boot, boot6] = [await start([]), await start([], { listenIp: '::1' })]

@@ -4,6 +4,7 @@ import { ManualClock } from '../../lib/clock.ts'
 import { silentLogger } from '../../lib/logger.ts'
 import { nextTurn } from '../../lib/nextTurn.ts'
 import { until } from '../../lib/testUtils/until.ts'
+import { unhurriedClock } from '../testUtils/clocks.ts'
 import { nodeInTest } from '../testUtils/inTest.ts'
 import { networkInTest } from '../testUtils/network.ts'
 import { SEQUENCER_KEY, testBlock, testConfig } from '../testUtils/testChain.ts'
@@ -30,13 +31,16 @@ describe('a new peer', () => {
   })
 
   it('gets missed blocks from any peer that has them, except blocks too old to accept', async () => {
-    const [sequencer, other] = await networkInTest(1)
-    const nowS = Math.floor(Date.now() / 1000)
+    const nowMs = Date.now()
+    // The clock is stopped: the ages of the blocks must not change meanwhile.
+    const clock = { ...unhurriedClock(), now: () => nowMs }
+    const [sequencer, other] = await networkInTest(1, {}, { clock })
+    const nowS = Math.floor(nowMs / 1000)
     const blocks = [50, 40, 0].map((ageS, n) => testBlock(testConfig(), { blockNumber: n + 1, timestamp: nowS - ageS }))
     for (const block of blocks) await sequencer.node.publish(block)
     await until('the blocks', () => other.received.length === 3)
     await sequencer.node.stop()
-    const newPeer = await nodeInTest()
+    const newPeer = await nodeInTest({}, { clock })
     await newPeer.node.connectPeer(other.address)
     await until('the blocks', () => newPeer.received.length === 2)
     expect(newPeer.received.map(({ payload }) => payload.blockNumber).sort()).toEqual([2, 3])

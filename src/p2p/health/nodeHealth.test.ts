@@ -94,7 +94,6 @@ it('a follower blocked by its sequencer reports it by RPC, metric and log', asyn
 
   const unblockedAtMs = follower.clock.now()
   await sequencer.node.unblockPeer(follower.node.peerId)
-  await follower.node.connectPeer(sequencer.address)
   await untilHealthy(follower)
   expect(follower.changes.slice(2)).toMatchObject([{ state: 'ok', before: 'static-peers-down' }])
   const lastBlock = await follower.metric('p2p_last_gossip_block_unix')

@@ -76,7 +76,8 @@ describe('NAT-PMP', () => {
     const router = await run(startNatPmpRouter({ drop: 1 }))
     const found = await find(router.places)
     expect(await found.externalIp(soon())).toBe('203.0.113.7')
-    expect(router.requests).toBe(3)
+    // More if an answer is late.
+    expect(router.requests).toBeGreaterThanOrEqual(3)
   })
 
   it('ignores garbage and answers of other hosts', async () => {

@@ -1,10 +1,11 @@
 import { randomBytes } from 'node:crypto'
 import { ConnectionClosedError, StreamResetError } from '@libp2p/interface'
 import { multiaddr } from '@multiformats/multiaddr'
-import { describe, expect, it } from 'vitest'
+import { beforeEach, describe, expect, it } from 'vitest'
 import { systemClock } from '../../lib/clock.ts'
 import { silentLogger } from '../../lib/logger.ts'
 import { until } from '../../lib/testUtils/until.ts'
+import type { PayloadEnvelope, RollupConfig } from '../../rollup/protocol/types.ts'
 import type { P2pChain, P2pOptions } from '../base/options.ts'
 import { readAll } from '../base/streams.ts'
 import { nodeInTest, rawPeerInTest } from '../testUtils/inTest.ts'
@@ -18,18 +19,23 @@ import { createPayloadServer } from './server.ts'
 
 const start = (options: Partial<P2pOptions>, chain: P2pChain): Promise<TestNode> => nodeInTest(options, { chain })
 
-// The chain's last block is from now.
-const config = testConfig('holocene', {
-  genesis: { ...testConfig().genesis, l2Time: Math.floor(Date.now() / 1000) - 30 },
+let config: RollupConfig
+let chain: PayloadEnvelope[]
+let last: PayloadEnvelope
+let serving: P2pChain
+/** The last block of each test's chain is from now: a minute later gossip refuses it. */
+beforeEach(() => {
+  config = testConfig('holocene', { genesis: { ...testConfig().genesis, l2Time: Math.floor(Date.now() / 1000) - 30 } })
+  chain = testBlocks(config, 1, 30)
+  const top = chain.at(-1)
+  if (top === undefined) throw new Error('no block')
+  last = top
+  serving = testChain(config, { payloadByNumber: async (number) => chain[number - 1] })
 })
-const chain = testBlocks(config, 1, 30)
-const last = chain[29]
-if (last === undefined) throw new Error('no block')
 
 /** Number of blocks served. */
 const served = ({ metric }: TestNode): Promise<number> =>
   metric('p2p_req_total{p2p_role="server",p2p_method="payload_by_number",result_code="0"}')
-const serving = testChain(config, { payloadByNumber: async (number) => chain[number - 1] })
 
 /** True: a peer that serves no blocks lost points. It may have gained some by time in mesh. */
 async function blamed(by: TestNode, peer: TestNode): Promise<boolean> {

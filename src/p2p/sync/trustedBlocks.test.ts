@@ -107,7 +107,8 @@ describe('createTrustedBlocks', () => {
     // The same heights with other contents, on top of block 3.
     const other = (blockNumber: number): PayloadEnvelope => {
       const { blockHash: parentHash } = (blockNumber === 4 ? block(3) : other(blockNumber - 1)).payload
-      return testBlock(config, { blockNumber, parentHash, gasUsed: 7n })
+      const { timestamp } = block(blockNumber).payload
+      return testBlock(config, { blockNumber, parentHash, timestamp, gasUsed: 7n })
     }
     blocks.trust(other(9))
     // Out of order, as from several peers.

@@ -1,6 +1,8 @@
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
+import { readFile } from 'node:fs/promises'
 import { connect, type Socket } from 'node:net'
+import { until } from '../../lib/testUtils/until.ts'
 
 /** A port that drops every new SYN, as behind a firewall. */
 export interface DeafListener {
@@ -18,6 +20,8 @@ export async function startDeafListener(): Promise<DeafListener> {
   const [line]: unknown[] = await once(child.stdout, 'data')
   const port = Number(String(line))
   child.kill('SIGSTOP')
+  // Until it has stopped, it would accept connections.
+  await until('the stop', async () => (await readFile(`/proc/${child.pid}/stat`, 'utf8')).includes(') T '))
   const sockets: Socket[] = []
   for (let i = 0; i <= BACKLOG; i++) {
     const socket = connect(port, '127.0.0.1')

@@ -8,6 +8,8 @@ import { startTestNode, type TestNode } from './testNode.ts'
 
 export const HOSTILE_CONFIG = testConfig('holocene')
 
+type Offend = () => void | Promise<void>
+
 /** A sequencer and a follower. Blocks must keep flowing between them, whatever the follower receives from others. */
 export interface Victims {
   sequencer: TestNode
@@ -18,8 +20,8 @@ export interface Victims {
   count(peerId: string, kind: PeerEvent['kind'], reason: string): Promise<number>
   score(peerId: string): Promise<number>
   isBanned(peerId: string): Promise<boolean>
-  /** Waits for the peer's ban and the history entry with the reason. */
-  banned(peerId: string): Promise<PeerEvent>
+  /** Waits for the peer's ban and the history entry with the reason. `offend` as in `offendUntil`. */
+  banned(peerId: string, offend?: Offend): Promise<PeerEvent>
   /** Publishes a block at the sequencer and waits for it at the follower. */
   expectBlock(): Promise<void>
   stop(): Promise<void>
@@ -50,8 +52,8 @@ export async function startVictims(
       return report?.total ?? 0
     },
     isBanned,
-    async banned(peerId) {
-      await until('the ban', () => isBanned(peerId))
+    async banned(peerId, offend = () => {}) {
+      await offendUntil('the ban', offend, () => isBanned(peerId))
       const ban = (await events(peerId)).find(({ kind }) => kind === 'ban')
       if (ban === undefined) throw new Error('the history does not know of the ban')
       return ban
@@ -67,6 +69,18 @@ export async function startVictims(
       await Promise.all([sequencer.node.stop(), follower.node.stop()])
     },
   }
+}
+
+/**
+ * Offends again after each probe: points decay on a busy machine, and what a peer sends while it is graylisted is not
+ * read. An offence may fail, since the connection ends with a ban.
+ */
+export function offendUntil(event: string, offend: Offend, probe: () => Promise<boolean>): Promise<boolean> {
+  return until(event, async () => {
+    if (await probe()) return true
+    await offend()
+    return false
+  })
 }
 
 /** Distinct messages signed by a key other than the sequencer's. */

@@ -26,7 +26,7 @@ export interface RawPeer {
   stop(): Promise<void>
 }
 
-/** With `hasRealIds` it computes ids as an honest peer does, and soon gives up on promised messages. */
+/** With `hasRealIds` it computes ids as an honest peer does, and announces its messages. */
 export async function startRawPeer(
   topics: readonly string[],
   options: { hasRealIds?: boolean; userAgent?: string } = {},
@@ -41,7 +41,8 @@ export async function startRawPeer(
         globalSignaturePolicy: StrictNoSign,
         floodPublish: true,
         allowPublishToZeroTopicPeers: true,
-        ...(hasRealIds ? { heartbeatInterval: 200, gossipsubIWantFollowupMs: 500 } : {}),
+        // Announced with an invented id, a message would be requested and judged once more.
+        ...(hasRealIds ? { heartbeatInterval: 200 } : { Dlazy: 0, gossipFactor: 0 }),
         msgIdToStrFn: idText,
         // Otherwise a new id each time, so that nothing is dropped as a duplicate.
         msgIdFn: ({ topic, data }) =>
