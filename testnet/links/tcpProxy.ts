@@ -30,8 +30,6 @@ export interface TcpProxy {
 
 /** Bytes that wait in the proxy for one direction of one connection. The sender keeps the rest. */
 const MAX_WAITING_BYTES = 256 * 1024
-/** A limited rate passes bytes in pieces of this size, so that no long silence follows a large chunk. */
-const SLICE_BYTES = 16 * 1024
 /** Payload of a segment on Ethernet, and Linux's minimum retransmission timeout (RFC 6298 says one second). */
 const SEGMENT_BYTES = 1_448
 const RETRANSMISSION_MS = 200
@@ -157,20 +155,17 @@ function createWay(from: Socket, to: Socket, quality: () => LinkQuality): Way {
         timer = setTimeout(pass, waitMs)
         break
       }
+      waiting.shift()
       if (next.bytes === undefined) {
-        waiting.shift()
         to.end()
         continue
       }
+      waitingBytes -= next.bytes.length
       const { bytesPerSecond } = quality()
-      const slice = bytesPerSecond === undefined ? next.bytes : next.bytes.subarray(0, SLICE_BYTES)
-      if (slice.length === next.bytes.length) waiting.shift()
-      else next.bytes = next.bytes.subarray(SLICE_BYTES)
-      waitingBytes -= slice.length
       if (bytesPerSecond !== undefined) {
-        freeAtMs = Math.max(freeAtMs, performance.now()) + (slice.length / bytesPerSecond) * 1000
+        freeAtMs = Math.max(freeAtMs, performance.now()) + (next.bytes.length / bytesPerSecond) * 1000
       }
-      to.write(slice)
+      to.write(next.bytes)
     }
     if (isHeld || waitingBytes > MAX_WAITING_BYTES) from.pause()
     else from.resume()
