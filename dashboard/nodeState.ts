@@ -14,6 +14,7 @@ import type {
 } from './answers.ts'
 import { Connection, RpcError } from './connection.ts'
 import { NodePast } from './nodePast.ts'
+import { oneByOne } from './oneByOne.ts'
 import { type Peer, type PeerFacts, withStaticPeers } from './peer.ts'
 import type { ConnectionState, Known } from './statusSentence.ts'
 
@@ -56,6 +57,8 @@ export class NodeState implements Known {
   readonly opened: Promise<void>
   private readonly onChange: () => void
   private timer: number | undefined
+  private readonly pollPeers = oneByOne(() => this.requestPeers())
+  private readonly pollRefusals = oneByOne(() => this.requestRefusals())
   private nextPeersMs = 0
   private nextRecordsMs = 0
   private nextRefusalsMs = 0
@@ -191,16 +194,13 @@ export class NodeState implements Known {
     this.staticPeers = staticPeers
   }
 
-  private async pollPeers(): Promise<void> {
+  private async requestPeers(): Promise<void> {
     const now = Date.now()
     if (this.peerId === undefined || now < this.nextPeersMs) return
     const { connection } = this
-    const nextMs = now + Math.max(POLL_MS, this.peers.size * MS_PER_PEER) - 100
-    this.nextPeersMs = nextMs
+    this.nextPeersMs = now + Math.max(POLL_MS, this.peers.size * MS_PER_PEER) - 100
     const standings = await connection.call<PeerStanding[]>('deviump2p_standings')
     const records = await this.pollRecords(now)
-    // From before an operator's change, which has asked again.
-    if (this.nextPeersMs !== nextMs) return
     const before = this.peers
     this.peers = new Map(
       withStaticPeers(standings, this.staticPeers).map((standing) => {
@@ -213,17 +213,15 @@ export class NodeState implements Known {
     )
   }
 
-  private async pollRefusals(): Promise<void> {
+  private async requestRefusals(): Promise<void> {
     const now = Date.now()
     if (this.peerId === undefined || now < this.nextRefusalsMs) return
-    const nextMs = now + REFUSALS_MS - 100
-    this.nextRefusalsMs = nextMs
+    this.nextRefusalsMs = now + REFUSALS_MS - 100
     const { connection } = this
     const [rules, bans] = await Promise.all([
       connection.call<AccessRules>('deviump2p_accessRules'),
       connection.call<BanRecord[]>('deviump2p_bans'),
     ])
-    if (this.nextRefusalsMs !== nextMs) return
     this.accessRules = rules
     this.bans = bans
   }
