@@ -206,9 +206,10 @@ export class Testnet {
   async whileStopped(action: () => void | Promise<void>, { forgetsData } = { forgetsData: false }): Promise<number> {
     const { programs } = this
     const ran = forgetsData ? programs.names() : programs.running()
+    // The load waits for the answers of a program that is paused.
+    programs.resumeAll()
     await this.load.stop()
     await this.proposer?.stop()
-    programs.resumeAll()
     programs.expectAllExits()
     const beganMs = performance.now()
     if (forgetsData) await Promise.all(programs.running().map((name) => programs.end(name, 'SIGKILL')))
