@@ -23,7 +23,7 @@ const ids = (count: number): Uint8Array[] => Array.from({ length: count }, () =>
 const isClosed = (gossip: GossipStream) => until('the end of the stream', () => gossip.stream.status !== 'open')
 
 describe('an RPC', () => {
-  it('an undecodable RPC is dropped, and the third one leads to a ban', async () => {
+  it('an undecodable RPC is dropped, and more of them lead to a ban', async () => {
     const gossip = await join()
     gossip.sendBytes(frameRpc(Uint8Array.of(0x12, 0x7f, 1)))
     await blamed('bad-rpc')

@@ -60,7 +60,7 @@ describe('a hundred streams', () => {
   })
 
   it.each([false, true])(
-    'a peer that opens 400 streams twice is banned, even with a good score (good score: %s)',
+    'a peer that opens 400 streams again and again is banned, even with a good score (good score: %s)',
     async (isGood) => {
       await come()
       const comeBack = async (blockNumber: number) => {

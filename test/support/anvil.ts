@@ -64,7 +64,7 @@ const idle = new Map<string, Anvil[]>()
 
 /**
  * A local L1 at its genesis block, which another test of this worker may have used. A start takes 150 ms, the first blob of a
- * process takes seconds, and a reset takes one millisecond.
+ * process takes seconds, and a reset takes a few milliseconds.
  */
 export async function leaseAnvil(options: AnvilOptions = {}): Promise<LeasedAnvil> {
   const key = JSON.stringify(options)

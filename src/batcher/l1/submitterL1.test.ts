@@ -194,6 +194,7 @@ describe('several L1 endpoints', () => {
         return second.calls.length
       })
       .toBeGreaterThanOrEqual(2)
+    expect(new Set(second.calls)).toEqual(new Set(['eth_chainId']))
     expect(log.of('L1 endpoint cannot be used and is skipped')).toHaveLength(1)
   })
 })

@@ -7,9 +7,6 @@ import { submitterInTest } from '../testUtils/submitterInTest.ts'
 // Blob proofs and Anvil's first blob take seconds of an idle processor each.
 vi.setConfig({ testTimeout: 300_000 })
 
-/** The test's rollup node reads from Anvil, which answers nothing while it takes a blob. */
-const networkTimeoutMs = 120_000
-
 describe('posting in blobs', () => {
   it.each([
     { id: 'an L1 of Prague, blob proofs', hardfork: 'prague', cellProofTime: undefined },
@@ -18,7 +15,7 @@ describe('posting in blobs', () => {
     const setup = await submitterInTest('holocene-span-brotli-calldata', { hardfork })
     const { node, l1, sender, chain, log } = setup
     node.unsafe = 12
-    setup.create({ dataAvailability: 'blobs', batchType: 'span', networkTimeoutMs }, { cellProofTime }).start()
+    setup.create({ dataAvailability: 'blobs', batchType: 'span' }, { cellProofTime }).start()
     await node.derives(12)
     node.unsafe = 32
     await node.derives(32)
@@ -42,7 +39,7 @@ describe('--data-availability-type auto', () => {
       const tx = await l1.request('eth_getTransactionByHash', [frames.at(-1)?.txHash])
       return (tx as { type: string }).type
     }
-    setup.create({ dataAvailability: 'auto', batchType: 'span', maxChannelDuration: 1, networkTimeoutMs }).start()
+    setup.create({ dataAvailability: 'auto', batchType: 'span', maxChannelDuration: 1 }).start()
     expect(await post(8)).toBe('0x3')
     await log.seen('Channel is fully submitted')
     setup.blobBaseFee = 1_000_000_000_000n

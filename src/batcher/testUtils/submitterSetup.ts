@@ -35,7 +35,7 @@ export const DEFAULT_THROTTLE: ThrottleOptions = {
   pid: { kp: 0.33, ki: 0.01, kd: 0.05, integralMax: 1_000, outputMax: 1, sampleTimeMs: 2_000 },
 }
 
-/** Anvil takes seconds of an idle processor for its first blob. Meanwhile it answers nothing. */
+/** Anvil takes seconds of an idle processor for its first blob. Meanwhile neither it nor the test's rollup node answers. */
 const REQUEST_TIMEOUT_MS = 120_000
 
 export const TEST_BATCHER_OPTIONS: BatcherOptions = {

@@ -74,6 +74,7 @@ describe('openUdpSocket', () => {
   it.skipIf(!hasIpv6)('takes another port if the one that the system chose for IPv6 is in use on IPv4', async () => {
     const bind = Socket.prototype.bind
     const taken = createSocket('udp4')
+    taken.on('error', () => {})
     onTestFinished(() => void taken.close())
     // Another program takes the port on IPv4 right before us.
     const spy = vi.spyOn(Socket.prototype, 'bind').mockImplementation(function (this: Socket, options, done) {
