@@ -1,3 +1,4 @@
+import { createSemaphore } from '../src/lib/semaphore.ts'
 import type { AccessRules, BanRecord, PeerRecord, PeerStanding } from '../src/p2p/base/schemas.ts'
 import type {
   BatcherStatus,
@@ -14,7 +15,6 @@ import type {
 } from './answers.ts'
 import { Connection, RpcError } from './connection.ts'
 import { NodePast } from './nodePast.ts'
-import { oneByOne } from './oneByOne.ts'
 import { type Peer, type PeerFacts, withStaticPeers } from './peer.ts'
 import type { ConnectionState, Known } from './statusSentence.ts'
 
@@ -57,8 +57,9 @@ export class NodeState implements Known {
   readonly opened: Promise<void>
   private readonly onChange: () => void
   private timer: number | undefined
-  private readonly pollPeers = oneByOne(() => this.requestPeers())
-  private readonly pollRefusals = oneByOne(() => this.requestRefusals())
+  /** Requests of a kind wait for each other: an older answer must not replace a newer one. */
+  private readonly peersTurn = createSemaphore(1)
+  private readonly refusalsTurn = createSemaphore(1)
   private nextPeersMs = 0
   private nextRecordsMs = 0
   private nextRefusalsMs = 0
@@ -94,7 +95,7 @@ export class NodeState implements Known {
   async refreshPeers(): Promise<void> {
     this.nextPeersMs = 0
     this.nextRefusalsMs = 0
-    await Promise.all([this.pollPeers(), this.pollRefusals()])
+    await Promise.all([this.peersTurn.run(() => this.pollPeers()), this.refusalsTurn.run(() => this.pollRefusals())])
     this.onChange()
   }
 
@@ -172,8 +173,8 @@ export class NodeState implements Known {
         },
       ),
       this.pollHealth(),
-      this.pollPeers(),
-      this.pollRefusals(),
+      this.peersTurn.run(() => this.pollPeers()),
+      this.refusalsTurn.run(() => this.pollRefusals()),
     ])
     this.onChange()
   }
@@ -194,7 +195,7 @@ export class NodeState implements Known {
     this.staticPeers = staticPeers
   }
 
-  private async requestPeers(): Promise<void> {
+  private async pollPeers(): Promise<void> {
     const now = Date.now()
     if (this.peerId === undefined || now < this.nextPeersMs) return
     const { connection } = this
@@ -213,7 +214,7 @@ export class NodeState implements Known {
     )
   }
 
-  private async requestRefusals(): Promise<void> {
+  private async pollRefusals(): Promise<void> {
     const now = Date.now()
     if (this.peerId === undefined || now < this.nextRefusalsMs) return
     this.nextRefusalsMs = now + REFUSALS_MS - 100

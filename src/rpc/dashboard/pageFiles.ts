@@ -19,8 +19,15 @@ const TYPES: Readonly<Record<string, string>> = {
 /** The chart library's files under the page's names. */
 const LIBRARY = { 'uplot.js': 'uplot/dist/uPlot.esm.js', 'uplot.css': 'uplot/dist/uPlot.min.css' }
 
-/** Modules that the page shares with the programs, so that both show the same texts. They import only each other. */
-const SHARED = ['lib/formatNumber', 'lib/shortIds', 'p2p/base/eventText', 'p2p/base/scoreRows', 'p2p/base/scoreTerms']
+/** Modules that the page shares with the programs, mostly so that both show the same texts. They import only each other. */
+const SHARED = [
+  'lib/formatNumber',
+  'lib/semaphore',
+  'lib/shortIds',
+  'p2p/base/eventText',
+  'p2p/base/scoreRows',
+  'p2p/base/scoreTerms',
+]
 
 /** The folder of `dashboard/index.html`, above this file both in the sources and in the build. */
 function pageFolder(): string {
