@@ -101,8 +101,8 @@ describe('createRpcDispatcher', () => {
     },
     {
       id: 'a batch over the limit',
-      body: [1, 2, 3, 4],
-      answer: error(-32600, /\b4\b.*\b3\b/, null),
+      body: [1, { method: 'echo' }, { id: 7, method: 'echo' }, { id: 8, method: 'echo' }],
+      answer: [error(-32600, /\b4\b.*\b3\b/, 7)],
     },
   ]
   it.each(cases)('answers $id', async ({ body, answer }) => {

@@ -178,7 +178,9 @@ export function createRpcDispatcher(options: RpcDispatcherOptions): RpcDispatche
     }
     if (requests.length > maxBatchSize) {
       const message = `invalid request: batch of ${requests.length} calls, at most ${maxBatchSize} are allowed`
-      return failure(null, new JsonRpcError(RPC_INVALID_REQUEST, message))
+      // As geth does: clients of a batch expect a list, and find their error by an id.
+      const id = toAnswerId(requests.map((request) => memberOf(request, 'id')).find((found) => found !== undefined))
+      return between('[', failure(id, new JsonRpcError(RPC_INVALID_REQUEST, message)), ']')
     }
     const { sendPart } = context
     const answers = new ChunkWriter()
