@@ -36,7 +36,8 @@ export function createRpcApp(options: RpcAppOptions): Hono {
     app.get('/healthz', (context) => context.json(health))
     app.get('/healthz/', (context) => context.json(health))
   }
-  app.get('/', (context) => context.text('JSON-RPC: use POST with a JSON body', 405))
+  // Status 200, as geth's server answers: load balancers take it for the answer of a health check.
+  app.get('/', (context) => context.text('JSON-RPC: use POST with a JSON body'))
   app.route('/', createCallRoute(options))
   return app
 }
