@@ -72,6 +72,14 @@ describe('blockSelector', () => {
     [HASH, { kind: 'hash', hash: HASH.toLowerCase(), requireCanonical: false }],
     [{ blockNumber: 'safe' }, { kind: 'label', label: 'safe' }],
     [
+      { blockNumber: '0x1', blockHash: null },
+      { kind: 'number', number: 1 },
+    ],
+    [
+      { blockHash: HASH, blockNumber: null, requireCanonical: null },
+      { kind: 'hash', hash: HASH.toLowerCase(), requireCanonical: false },
+    ],
+    [
       { blockHash: HASH, requireCanonical: true },
       { kind: 'hash', hash: HASH.toLowerCase(), requireCanonical: true },
     ],

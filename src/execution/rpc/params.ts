@@ -90,12 +90,12 @@ export const blockSelector: Param<BlockSelector> = {
       return { kind: 'hash', hash: normalizeHex(value, 32, 'block hash'), requireCanonical: false }
     }
     if (typeof value === 'string') return readBlockNumber(value)
-    const { blockHash, blockNumber: number, requireCanonical } = asObject(value, 'value')
-    if (blockHash !== undefined && number !== undefined) {
+    const { blockHash, blockNumber: number, requireCanonical = null } = asObject(value, 'value')
+    if (isGiven(number) && isGiven(blockHash)) {
       throw new TypeError('cannot specify both BlockHash and BlockNumber, choose one or the other')
     }
-    if (number !== undefined) return readBlockNumber(number)
-    if (requireCanonical !== undefined && typeof requireCanonical !== 'boolean') {
+    if (isGiven(number)) return readBlockNumber(number)
+    if (requireCanonical !== null && typeof requireCanonical !== 'boolean') {
       throw new TypeError('requireCanonical: expected true or false')
     }
     return {
@@ -146,7 +146,11 @@ export function idOf(what: string): Param<Hex> {
 
 /** Undefined for missing members and null, like pointers in Go's JSON decoder. */
 export function maybe<T>(value: JsonValue | undefined, read: (value: JsonValue) => T): T | undefined {
-  return value === undefined || value === null ? undefined : read(value)
+  return isGiven(value) ? read(value) : undefined
+}
+
+function isGiven(value: JsonValue | undefined): value is NonNullable<JsonValue> {
+  return value !== undefined && value !== null
 }
 
 function readBlockNumber(value: JsonValue): BlockSelector {
