@@ -237,6 +237,8 @@ describe('calls without an answer', () => {
   it('refuses safe heads without a safe head database', async () => {
     const { verifier } = await startBoth(1)
     await expect(verifier.node.safeHeadAtL1Block(16)).rejects.toThrow(errorWith('safe-db-disabled', '0x10'))
+    const farAhead = verifier.node.superRootAtTimestamp(2 ** 40)
+    await expect(farAhead).rejects.toThrow(errorWith('safe-db-disabled', '--safedb.path'))
   })
 
   it('names the height that has no block yet', async () => {

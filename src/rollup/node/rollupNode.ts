@@ -144,16 +144,12 @@ export function createRollupNode(
     onDerivation: (listener) => recorder.onEvent(listener),
     derivationStatus: whySafeHead,
     health: () => health.read(),
-    superRootAtTimestamp: (timestamp) =>
-      readSuperRoot(
-        {
-          syncStatus,
-          outputAtBlock: (number) => readOutput(number),
-          madeSafeBy: async (number) => (await requireSafeHeads('').madeSafeBy(number)).l1,
-        },
-        config,
-        timestamp,
-      ),
+    superRootAtTimestamp: async (timestamp) => {
+      // Before anything is read: a challenger takes an answer without the chain for a block that is not safe yet.
+      const history = requireSafeHeads('--safedb.path is required to serve superroot_atTimestamp: ')
+      const madeSafeBy = async (number: number) => (await history.madeSafeBy(number)).l1
+      return readSuperRoot({ syncStatus, outputAtBlock: (number) => readOutput(number), madeSafeBy }, config, timestamp)
+    },
 
     // During the engine's own sync there is nothing to reset. A reset follows its end.
     resetDerivationPipeline: async () => {

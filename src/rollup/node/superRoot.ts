@@ -25,7 +25,6 @@ export async function readSuperRoot(
   config: RollupConfig,
   timestamp: number,
 ): Promise<SuperRootAtTimestamp> {
-  const number = l2BlockNumberAt(config, timestamp)
   const status = modules.syncStatus()
   const answer: SuperRootAtTimestamp = {
     currentL1: { hash: status.currentL1.hash, number: status.currentL1.number },
@@ -34,6 +33,8 @@ export async function readSuperRoot(
     finalizedTimestamp: status.finalizedL2.timestamp,
     chainId: config.l2ChainId,
   }
+  if (timestamp < config.genesis.l2Time) return answer
+  const number = l2BlockNumberAt(config, timestamp)
   if (number > status.localSafeL2.number) return answer
   const output = await modules.outputAtBlock(number)
   const { l2 } = config.genesis
