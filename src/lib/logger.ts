@@ -23,6 +23,15 @@ export interface Logger {
 }
 
 export const LOG_LEVELS: readonly LogLevel[] = ['trace', 'debug', 'info', 'warn', 'error', 'crit']
+/** Aliases that op-node and op-batcher accept too. */
+const SHORT_LEVELS: Readonly<Record<string, string>> = { trce: 'trace', dbug: 'debug', eror: 'error' }
+
+/** Undefined for a text that names no level. */
+export function parseLogLevel(text: string): LogLevel | undefined {
+  const name = text.toLowerCase()
+  return LOG_LEVELS.find((level) => level === (SHORT_LEVELS[name] ?? name))
+}
+
 export const LOG_FORMATS: readonly LogFormat[] = [
   'text',
   'terminal',

@@ -1,5 +1,5 @@
 import { UsageError } from '../lib/errors.ts'
-import { LOG_LEVELS, type RootLogger } from '../lib/logger.ts'
+import { LOG_LEVELS, parseLogLevel, type RootLogger } from '../lib/logger.ts'
 import { untilAborted } from '../lib/untilAborted.ts'
 import type { RollupNodeApi } from '../rollup/node/api.ts'
 import { payloadEnvelopeFromJson } from '../rollup/protocol/index.ts'
@@ -8,9 +8,6 @@ import { booleanParam, hashParam, jsonParam, optionalParam, textParam, timestamp
 import { booleanResult, NOTHING, result } from './results.ts'
 import { hash } from './schemas/blocks.ts'
 import { sdmStatus } from './schemas/rollup.ts'
-
-/** Aliases that op-node accepts too. */
-const SHORT_LEVELS: Readonly<Record<string, string>> = { trce: 'trace', dbug: 'debug', eror: 'error' }
 
 /** `admin_*` of the rollup node. Served only with `--rpc.enable-admin`. */
 export function adminMethods(node: RollupNodeApi, logger: Pick<RootLogger, 'setLevel'>) {
@@ -110,8 +107,7 @@ export function adminMethods(node: RollupNodeApi, logger: Pick<RootLogger, 'setL
       description: 'Set the lowest level of log lines that are written',
       admin: true,
       handle: ([text]) => {
-        const name = text.toLowerCase()
-        const level = LOG_LEVELS.find((known) => known === (SHORT_LEVELS[name] ?? name))
+        const level = parseLogLevel(text)
         if (level === undefined)
           throw new UsageError(`invalid argument 0: level should be one of ${LOG_LEVELS.join(', ')}`)
         logger.setLevel(level)

@@ -2,10 +2,15 @@ import type { RpcHandler } from '../../jsonRpc/server.ts'
 import { invalidParams, type JsonValue } from '../../jsonRpc/types.ts'
 import { durationMsIn } from '../../lib/duration.ts'
 import { isObject } from '../../lib/jsonReader.ts'
-import { LOG_LEVELS, type LogLevel } from '../../lib/logger.ts'
+import { LOG_LEVELS, type LogLevel, parseLogLevel } from '../../lib/logger.ts'
 import { untilAborted } from '../../lib/untilAborted.ts'
 import type { BatchSubmitter } from '../submitter/batchSubmitter.ts'
-import { type PidOptions, THROTTLE_CONTROLLERS, type ThrottleControllerType } from '../throttle/controller.ts'
+import {
+  checkPidOptions,
+  type PidOptions,
+  THROTTLE_CONTROLLERS,
+  type ThrottleControllerType,
+} from '../throttle/controller.ts'
 import type { TunableTxManagerOptions } from '../txmgr/txManager.ts'
 import { type BatcherStatus, explainStatus, isHealthy } from './status.ts'
 
@@ -90,7 +95,7 @@ function changingMethods({ batcher, txManager, setLogLevel }: BatcherRpcModules)
 }
 
 function logLevel(value: JsonValue | undefined): LogLevel {
-  const found = LOG_LEVELS.find((level) => typeof value === 'string' && level === value.toLowerCase())
+  const found = typeof value === 'string' ? parseLogLevel(value) : undefined
   if (found === undefined) throw invalidParams(`level: expected one of ${LOG_LEVELS.join(', ')}`)
   return found
 }
@@ -104,7 +109,7 @@ function statusJson(status: BatcherStatus, nowMs: number): JsonValue {
   return JSON.parse(text) as JsonValue
 }
 
-/** op-batcher's form: an empty type means `step`; `pid` needs its factors. */
+/** op-batcher's form: an empty type means `step`; `pid` needs its limits, and a missing gain is 0. */
 function controllerChange(
   type: JsonValue | undefined,
   pid: JsonValue | undefined,
@@ -119,20 +124,22 @@ function controllerChange(
   if (found !== 'pid') return [found]
   if (!isObject(pid)) throw invalidParams('cannot set PID controller type without configuration')
   const factor = (name: string): number => {
-    const value = pid[name]
-    if (typeof value !== 'number' || !(value >= 0)) throw invalidParams(`${name}: expected a number, at least 0`)
+    const value = pid[name] ?? 0
+    if (typeof value !== 'number') throw invalidParams(`${name}: expected a number`)
     return value
   }
-  const factors = {
+  const sampleTimeMs = durationMsIn(pid.sample_time)
+  if (sampleTimeMs === undefined) throw invalidParams('sample_time: expected a duration such as "2s"')
+  const options = {
     kp: factor('kp'),
     ki: factor('ki'),
     kd: factor('kd'),
     integralMax: factor('integral_max'),
     outputMax: factor('output_max'),
+    sampleTimeMs,
   }
-  const sampleTimeMs = durationMsIn(pid.sample_time)
-  if (sampleTimeMs === undefined) throw invalidParams('sample_time: expected a duration such as "2s"')
-  return [found, { ...factors, sampleTimeMs }]
+  checkPidOptions(options)
+  return [found, options]
 }
 
 function trueOrFalse(value: JsonValue | undefined): boolean {

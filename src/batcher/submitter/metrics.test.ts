@@ -22,9 +22,11 @@ it('counts how full the last blob of each transaction is', async () => {
 it('shows only the throttle controller in use', async () => {
   const limits = { intensity: 0.5, maxTxBytes: 1, maxBlockBytes: 2 }
   const text = await textAfter((metrics) => {
-    metrics.throttle('linear', limits, 1.5)
-    metrics.throttle('step', limits, 2.5)
+    metrics.throttle('linear', limits, 1.5, { error: 4, integral: 5, derivative: 6 })
+    metrics.throttle('step', limits, 2.5, { error: 7, integral: 8, derivative: 9 })
   })
+  for (const [term, value] of Object.entries({ error: 7, integral: 8, derivative: 9 }))
+    expect(text).toContain(`op_batcher_default_pid_controller_${term} ${value}`)
   for (const [name, value] of [
     ['throttle_controller_type', 1],
     ['throttle_intensity', 0.5],

@@ -2,7 +2,12 @@ import { Gauge, type Registry } from 'prom-client'
 import { createMetricMakers } from '../../lib/metricMakers.ts'
 import { MAX_BLOB_DATA_BYTES } from '../../rollup/protocol/index.ts'
 import type { BatcherBlock } from '../l2/l2Block.ts'
-import { THROTTLE_CONTROLLERS, type ThrottleControllerType, type ThrottleLimits } from '../throttle/controller.ts'
+import {
+  type PidTerms,
+  THROTTLE_CONTROLLERS,
+  type ThrottleControllerType,
+  type ThrottleLimits,
+} from '../throttle/controller.ts'
 
 export type ChannelStage = 'opened' | 'closed' | 'fully_submitted' | 'timed_out'
 
@@ -55,6 +60,9 @@ export function createBatcherMetrics(registry: Registry, now: () => number = Dat
   const unsafeRatio = gauge('unsafe_bytes_ratio', 'Unsafe bytes divided by the lower threshold', ['type'])
   const throttleTx = gauge('throttle_max_tx_size', 'Most bytes on L1 of a transaction; 0 = no limit')
   const throttleBlock = gauge('throttle_max_block_size', 'Most bytes on L1 of an L2 block; 0 = no limit')
+  const pidError = gauge('pid_controller_error', 'Excess of the load over the lower threshold, in thresholds')
+  const pidIntegral = gauge('pid_controller_integral', 'Sum of the error of the pid controller over the seconds')
+  const pidDerivative = gauge('pid_controller_derivative', 'Change of the error of the pid controller in a second')
   const ratio = histogram('channel_compr_ratio', 'Compression ratio of channels', { buckets: RATIO_BUCKETS })
   const blobUsed = histogram('blob_used_bytes', 'Bytes used in the last blob of each transaction', {
     buckets: BLOB_BUCKETS,
@@ -111,7 +119,7 @@ export function createBatcherMetrics(registry: Registry, now: () => number = Dat
       held = data
     },
     /** `load`: bytes waiting for L1, divided by the lower threshold. */
-    throttle(type: ThrottleControllerType, limits: ThrottleLimits, load: number) {
+    throttle(type: ThrottleControllerType, limits: ThrottleLimits, load: number, pid: PidTerms) {
       for (const other of THROTTLE_CONTROLLERS) {
         const isInUse = other === type
         throttleType.set({ type: other }, isInUse ? 1 : 0)
@@ -120,6 +128,9 @@ export function createBatcherMetrics(registry: Registry, now: () => number = Dat
       }
       throttleTx.set(limits.maxTxBytes)
       throttleBlock.set(limits.maxBlockBytes)
+      pidError.set(pid.error)
+      pidIntegral.set(pid.integral)
+      pidDerivative.set(pid.derivative)
     },
     /** `read` is called at each scrape. Ether. */
     balance(read: () => Promise<number>) {

@@ -15,6 +15,12 @@ export interface PidOptions {
   sampleTimeMs: number
 }
 
+export interface PidTerms {
+  error: number
+  integral: number
+  derivative: number
+}
+
 /** op-batcher's options and defaults. Bytes are bytes on L1. */
 export interface ThrottleOptions {
   type: ThrottleControllerType
@@ -54,6 +60,17 @@ export function checkThrottleOptions(options: ThrottleOptions): void {
     throw new UsageError('--throttle.block-size-lower-limit must be less than --throttle.block-size-upper-limit')
   if (type !== 'step' && options.txSizeLowerLimit >= options.txSizeUpperLimit)
     throw new UsageError('--throttle.tx-size-lower-limit must be less than --throttle.tx-size-upper-limit')
+  checkPidOptions(options.pid)
+}
+
+/** Throws UsageError, in op-batcher's words. */
+export function checkPidOptions({ kp, ki, kd, integralMax, outputMax }: PidOptions): void {
+  for (const [name, gain] of Object.entries({ Kp: kp, Ki: ki, Kd: kd })) {
+    if (!(gain >= 0)) throw new UsageError(`PID ${name} gain must be non-negative, have ${gain}`)
+  }
+  if (!(integralMax > 0)) throw new UsageError(`PID IntegralMax must be positive, have ${integralMax}`)
+  if (!(outputMax > 0 && outputMax <= 1))
+    throw new UsageError(`PID OutputMax must be between 0 and 1, have ${outputMax}`)
 }
 
 /** Computes the limits for block builders from the bytes that are not safe yet. */
@@ -63,6 +80,7 @@ export class ThrottleController {
   private pid: PidOptions
   private integral = 0
   private lastError = 0
+  private lastSlope = 0
   private lastOutput = 0
   private sampledAtMs: number | undefined
 
@@ -79,10 +97,16 @@ export class ThrottleController {
     this.reset()
   }
 
+  /** Of the last sample: the error, its integral, and its slope by second. */
+  get pidTerms(): PidTerms {
+    return { error: this.lastError, integral: this.integral, derivative: this.lastSlope }
+  }
+
   /** Clears the state of the PID controller. */
   reset(): void {
     this.integral = 0
     this.lastError = 0
+    this.lastSlope = 0
     this.lastOutput = 0
     this.sampledAtMs = undefined
   }
@@ -120,8 +144,9 @@ export class ThrottleController {
     this.integral = Math.min(integralMax, this.integral + error * seconds)
     const slope = sinceMs === undefined || seconds === 0 ? 0 : (error - this.lastError) / seconds
     this.lastError = error
+    this.lastSlope = slope
     this.sampledAtMs = nowMs
-    this.lastOutput = Math.min(outputMax, 1, Math.max(0, kp * error + ki * this.integral + kd * slope))
+    this.lastOutput = Math.min(outputMax, Math.max(0, kp * error + ki * this.integral + kd * slope))
     return this.lastOutput
   }
 }

@@ -40,6 +40,7 @@ describe('throttle limits', () => {
     expect(controller.limits(2_000, 1_000).intensity).toBeCloseTo(0.35)
     expect(controller.limits(2_000, 2_000).intensity).toBeCloseTo(0.37)
     expect(controller.limits(4_000, 4_000).intensity).toBe(1)
+    expect(controller.pidTerms).toEqual({ error: 3, integral: 10, derivative: 1 })
     expect(controller.limits(1_000, 6_000).intensity).toBe(0)
     expect(controller.limits(2_000, 8_000).intensity).toBeCloseTo(0.35)
   })
@@ -48,7 +49,11 @@ describe('throttle limits', () => {
     { change: { upperThreshold: 1_000 }, named: ['--throttle.unsafe-da-bytes-upper-threshold', 1_000] },
     { change: { blockSizeLowerLimit: 130_000 }, named: ['--throttle.block-size-lower-limit'] },
     { change: { txSizeLowerLimit: 20_000 }, named: ['--throttle.tx-size-lower-limit'] },
-  ])('are refused if they contradict each other: $named.0', ({ change, named }) => {
+    { change: { pid: { ...options.pid, kd: -1 } }, named: ['Kd'] },
+    { change: { pid: { ...options.pid, integralMax: 0 } }, named: ['IntegralMax', 0] },
+    { change: { pid: { ...options.pid, outputMax: 0 } }, named: ['OutputMax', 0] },
+    { change: { pid: { ...options.pid, outputMax: 1.1 } }, named: ['OutputMax', 1.1] },
+  ])('are refused if they contradict each other or switch throttling off: $named.0', ({ change, named }) => {
     expect(() => checkThrottleOptions({ ...options, ...change })).toThrow(errorWith('usage', ...named))
     expect(() => checkThrottleOptions({ ...options, ...change, lowerThreshold: 0 })).not.toThrow()
   })

@@ -78,7 +78,8 @@ export class Throttler {
     this.load = loadBytes
     const limits = this.controller.limits(loadBytes, this.modules.clock.now())
     this.limits = limits
-    this.modules.metrics.throttle(this.controller.type, limits, loadBytes / this.options.lowerThreshold)
+    const { type, pidTerms } = this.controller
+    this.modules.metrics.throttle(type, limits, loadBytes / this.options.lowerThreshold, pidTerms)
     if (wasThrottling !== this.isThrottling) {
       this.modules.logger.warn(
         this.isThrottling

@@ -11,6 +11,7 @@ import { startRpcProxy } from '../../l1/testUtils/rpcProxy.ts'
 import { kzg } from '../../lib/kzg/testUtils/kzgInTest.ts'
 import { postJson } from '../../lib/testUtils/httpRequest.ts'
 import { until } from '../../lib/testUtils/until.ts'
+import { unlessGiven } from '../testUtils/runCommand.ts'
 
 const BIN = fileURLToPath(new URL('../../../bin/devium-batch-submitter.mjs', import.meta.url))
 
@@ -71,9 +72,11 @@ function run(args: readonly string[], env: Record<string, string> = {}, bin = BI
 function start(args: readonly string[] = []): Program {
   return run(
     [
-      `--l1-eth-rpc=${setup.anvil.url}`,
-      `--l2-eth-rpc=${setup.node.url}`,
-      `--rollup-rpc=${setup.node.url}`,
+      ...unlessGiven(args, [
+        `--l1-eth-rpc=${setup.anvil.url}`,
+        `--l2-eth-rpc=${setup.node.url}`,
+        `--rollup-rpc=${setup.node.url}`,
+      ]),
       '--poll-interval=50ms',
       '--max-channel-duration=1',
       '--num-confirmations=1',
@@ -234,7 +237,7 @@ describe('devium-batch-submitter', () => {
     await expect(admin.request('txmgr_setMinBlobFee', [1, 2])).rejects.toThrow('too many arguments, want at most 1')
     await expect(admin.request('admin_stopBatcher', ['now'])).rejects.toThrow('too many arguments, want at most 0')
     await expect(admin.request('admin_nothing', [])).rejects.toMatchObject({ rpcCode: -32601 })
-    expect(await admin.request('admin_setLogLevel', ['debug'])).toBeNull()
+    expect(await admin.request('admin_setLogLevel', ['dbug'])).toBeNull()
     expect(await admin.request('admin_getThrottleController', [])).toEqual({
       type: 'quadratic',
       lower_threshold: 3_200_000,
@@ -244,8 +247,10 @@ describe('devium-batch-submitter', () => {
       max_tx_size: 0,
       max_block_size: 130_000,
     })
-    const pid = { kp: 1, ki: 0, kd: 0, integral_max: 10, output_max: 1, sample_time: '2s' }
+    const pid = { kp: 1, integral_max: 10, output_max: 1, sample_time: '2s' }
     expect(await admin.request('admin_setThrottleController', ['pid', pid])).toBeNull()
+    const off = admin.request('admin_setThrottleController', ['pid', { ...pid, output_max: 0 }])
+    await expect(off).rejects.toMatchObject({ rpcCode: -32602, message: expect.stringContaining('OutputMax') })
     expect(await admin.request('admin_getThrottleController', [])).toMatchObject({ type: 'pid' })
     await expect(admin.request('admin_setThrottleController', ['pid', null])).rejects.toThrow(
       'cannot set PID controller type without configuration',

@@ -104,7 +104,7 @@ async function runBatchSubmitter(values: BatchSubmitterValues, { signal, fail, w
 
     const rpc = createBatcherRpc({ batcher, txManager, setLogLevel: logger.setLevel })
     const dispatcher = createRpcDispatcher({
-      methods: values.rpcEnableAdmin ? rpc.methods : new Map(),
+      methods: new Map([...(values.rpcEnableAdmin ? rpc.methods : []), ['health_status', () => VERSION]]),
       isChanging: rpc.isChanging,
       isClosedToPages: () => true,
       onUnexpectedError: (method, error) => logger.error('RPC call failed', { method, err: error }),

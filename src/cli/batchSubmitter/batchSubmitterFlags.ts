@@ -7,7 +7,15 @@ import {
   THROTTLE_CONTROLLERS,
 } from '../../batcher/index.ts'
 import { UsageError } from '../../lib/errors.ts'
-import { configFlags, type FlagValues, flag, flagGroup, ignoredFlags, metricsFlags } from '../shared/flags.ts'
+import {
+  configFlags,
+  type FlagValues,
+  flag,
+  flagGroup,
+  ignoredFlags,
+  metricsFlags,
+  unsupportedFlags,
+} from '../shared/flags.ts'
 import { logFlags } from '../shared/program.ts'
 import { signerFlags } from '../shared/signerFlags.ts'
 import { tokenFlags } from '../shared/tokenFlags.ts'
@@ -17,12 +25,16 @@ const endpointFlags = flagGroup('Endpoints', {
     '<url,…>',
     '',
     'JSON-RPC addresses of L1 (http). The submitter uses the next address when one does not answer',
+    { repeatable: true },
   ),
-  'l2-eth-rpc': flag.string('<url,…>', '', 'JSON-RPC addresses of the L2 execution clients (http)'),
+  'l2-eth-rpc': flag.string('<url,…>', '', 'JSON-RPC addresses of the L2 execution clients (http)', {
+    repeatable: true,
+  }),
   'rollup-rpc': flag.string(
     '<url,…>',
     '',
     'JSON-RPC addresses of the rollup nodes (http), one for each execution client',
+    { repeatable: true },
   ),
   'active-sequencer-check-duration': flag.durationMs(
     5_000,
@@ -166,8 +178,14 @@ const rpcFlags = flagGroup('RPC', {
   ...tokenFlags,
 })
 
-// The address of Go's profiler.
+// Alt-DA, and the address of Go's profiler.
 const withoutEffect = ignoredFlags('op-batcher', [
+  'altda.da-server',
+  'altda.da-service',
+  'altda.verify-on-read',
+  'altda.get-timeout',
+  'altda.put-timeout',
+  'altda.max-concurrent-da-requests',
   'pprof.enabled',
   'pprof.addr',
   'pprof.port',
@@ -185,6 +203,7 @@ export const batchSubmitterFlags = {
   ...rpcFlags,
   ...metricsFlags,
   ...withoutEffect,
+  ...unsupportedFlags(['altda.enabled']),
   ...signerFlags,
   ...configFlags,
   ...logFlags,

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest'
-import { runCommand } from '../testUtils/runCommand.ts'
+import { runCommand, unlessGiven } from '../testUtils/runCommand.ts'
 import { createBatchSubmitterCommand } from './batchSubmitterCommand.ts'
 
 const NOBODY = 'http://127.0.0.1:1'
@@ -59,10 +59,17 @@ it.each([
     args: ['--throttle.unsafe-da-bytes-upper-threshold=5'],
     problem: 'must be greater than the lower threshold, have 5 and 3200000',
   },
+  {
+    id: 'two addresses by two flags',
+    args: ['--rollup-rpc=http://a', '--rollup-rpc=http://b'],
+    problem: 'number of rollup and eth URLs must match, have 2 and 1',
+  },
+  { id: 'alt-DA', args: ['--altda.enabled'], problem: '--altda.enabled' },
+  { id: 'pid limits', args: ['--throttle.pid-output-max=0'], problem: 'PID OutputMax must be between 0 and 1' },
   { id: 'two keys', args: ['--mnemonic=a b c'], problem: '--private-key and --mnemonic cannot be used together' },
 ])('refuses bad input in one line: $id', async ({ args, problem }) => {
   const env = { DEVIUM_BATCH_SUBMITTER_PRIVATE_KEY: '11'.repeat(32) }
-  const { code, stderr } = await runCommand(createBatchSubmitterCommand, [...USUAL, ...args], env)
+  const { code, stderr } = await runCommand(createBatchSubmitterCommand, [...unlessGiven(args, USUAL), ...args], env)
   expect(code).toBe(1)
   expect(stderr).toContain(problem)
   expect(stderr).toMatch(/^devium-batch-submitter: [^\n]*\n$/)

@@ -49,7 +49,7 @@ const httpFlags = flagGroup('HTTP RPC', {
   'rpc.gascap': amount('gas', 50_000_000n, 'Maximum gas of eth_call and eth_estimateGas; 0 = no limit'),
   'rpc.evmtimeout': flag.durationMs(
     5000,
-    'Timeout of a call that executes code, but for witnesses, unless a trace names its own; 0 = only that of the request (60 s)',
+    'Timeout of a call that executes code. A trace may name its own. Witnesses have none. 0 = the timeout of the request (60 s)',
   ),
   'rpc.ready-age': flag.durationMs(60_000, 'Maximum age of the head for /readyz to report the client as ready'),
   'rpc.txfeecap': flag.number(1, 'Maximum fee of a sent transaction, in ether; 0 = no limit'),
@@ -109,7 +109,9 @@ const rollupFlags = flagGroup('Rollup', {
 })
 
 const poolFlags = flagGroup('Transaction pool', {
-  'txpool.nolocals': flag.boolean('Apply --miner.gasprice also to transactions sent by RPC'),
+  'txpool.nolocals': flag.boolean(
+    'Apply --miner.gasprice. Without this flag it has no effect, because all transactions come by RPC',
+  ),
   'txpool.pricelimit': amount('wei', 1n, 'Minimum priority fee of a pooled transaction, in wei'),
   'txpool.pricebump': flag.integer(10, 'Minimum fee increase of a replacement, in percent'),
   'txpool.globalslots': flag.integer(5120, 'Maximum number of executable transactions, in slots of 32 KiB', {
@@ -131,7 +133,11 @@ const poolFlags = flagGroup('Transaction pool', {
 })
 
 const feeFlags = flagGroup('Fees', {
-  'miner.gasprice': amount('wei', 1_000_000n, 'Minimum priority fee of a transaction in a built block, in wei'),
+  'miner.gasprice': amount(
+    'wei',
+    1_000_000n,
+    'Minimum priority fee of a transaction in a built block, in wei. Needs --txpool.nolocals',
+  ),
   'miner.effectivegaslimit': amount('gas', 0n, 'Gas limit of built blocks; 0 = as the rollup node requests'),
   'gpo.maxprice': amount('wei', 500_000_000_000n, 'Maximum suggested priority fee, in wei'),
   'gpo.minsuggestedpriorityfee': amount('wei', 1_000_000n, 'Minimum suggested priority fee, in wei'),

@@ -11,6 +11,7 @@ import {
   flagGroup,
   ignoredFlags,
   metricsFlags,
+  unsupportedFlags,
 } from '../shared/flags.ts'
 import { logFlags } from '../shared/program.ts'
 import { tokenFlags } from '../shared/tokenFlags.ts'
@@ -241,6 +242,12 @@ const rpcFlags = flagGroup('RPC', {
 
 /** op-node's flags that have no effect here, or that op-node ignores too. */
 const withoutEffect = ignoredFlags('op-node', [
+  'altda.da-server',
+  'altda.da-service',
+  'altda.verify-on-read',
+  'altda.get-timeout',
+  'altda.put-timeout',
+  'altda.max-concurrent-da-requests',
   'l1.beacon.fetch-all-sidecars',
   'pprof.enabled',
   'pprof.addr',
@@ -249,7 +256,6 @@ const withoutEffect = ignoredFlags('op-node', [
   'pprof.path',
   'rollup.halt',
   'rollup.load-protocol-versions',
-  'sequencer.max-safe-lag',
   'snapshotlog.file',
   'heartbeat.enabled',
   'heartbeat.moniker',
@@ -269,6 +275,7 @@ export const rollupNodeFlags = {
   ...rpcFlags,
   ...metricsFlags,
   ...withoutEffect,
+  ...unsupportedFlags(['altda.enabled', 'experimental.sequencer-api']),
   ...configFlags,
   ...logFlags,
 }

@@ -159,6 +159,17 @@ export function ignoredFlags<Name extends string>(
   return Object.fromEntries(named)
 }
 
+/** Flags of features that do not exist here. They may be given as false, which is how deployments write out a default. */
+export function unsupportedFlags<Name extends string>(names: readonly Name[]): Record<Name, FlagSpec<boolean>> {
+  const parse = (text: string): boolean => {
+    if (parseBoolean(text)) throw new UsageError('not supported: only false is accepted')
+    return false
+  }
+  const row = { ...flag.boolean('Accepted as false only', { hidden: true }), parse, group: 'Unsupported' }
+  const named = names.map((name) => [name, { ...row, name }])
+  return Object.fromEntries(named)
+}
+
 /** The default as text. Empty for an empty text, list or table, and without a default. */
 export function defaultText({ default: value, placeholder }: FlagSpec<unknown>): string {
   if (value === undefined) return ''

@@ -2,7 +2,7 @@ import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { createInterface } from 'node:readline'
 import { describe, expect, it, onTestFinished } from 'vitest'
-import { flag, flagGroup } from './flags.ts'
+import { flag, flagGroup, unsupportedFlags } from './flags.ts'
 import { createProgram } from './program.ts'
 import { signerFlags } from './signerFlags.ts'
 
@@ -20,6 +20,7 @@ const flags = {
     syncmode: flag.choice(['consensus-layer', 'execution-layer'], 'consensus-layer', 'Mode'),
   }),
   ...flagGroup('Other', { 'rollup.halt': flag.optional('<text>', 'Gone', { ignored: true }) }),
+  ...unsupportedFlags(['altda.enabled']),
 }
 
 async function run(argv: string[], env: Record<string, string> = {}) {
@@ -96,6 +97,11 @@ describe('createProgram', () => {
     expect(await run(['--p2p.static', 'a,b', '--p2p.static=c'])).toMatchObject({
       seen: { values: { p2pStatic: ['a', 'b', 'c'] } },
     })
+  })
+
+  it('accepts a feature that does not exist here only if it is switched off', async () => {
+    expect(await run(['--altda.enabled=false'])).toMatchObject({ seen: { warnings: [] } })
+    expect((await run(['--altda.enabled'])).error).toMatch(/--altda\.enabled.*only false is accepted/)
   })
 
   it('warns of flags without effect', async () => {

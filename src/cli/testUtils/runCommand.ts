@@ -14,6 +14,13 @@ class Exit extends Error {}
 
 let last: Promise<unknown> = Promise.resolve()
 
+/** The flags, written as `--name=value`, without those that `args` sets. */
+export function unlessGiven(args: readonly string[], flags: readonly string[]): string[] {
+  const nameOf = (flag: string) => flag.split('=', 1)[0]
+  const given = new Set(args.map(nameOf))
+  return flags.filter((flag) => !given.has(nameOf(flag)))
+}
+
 /**
  * Runs a program's command line in this process and returns its output and exit code. This is much faster than a new
  * process, which loads all modules again. Run one command at a time, since all of them write to one console.
