@@ -133,7 +133,7 @@ describe('a chain in files', () => {
     await expect(importing('text.rlp')).rejects.toThrow(errorWith('usage', file('text.rlp'), 'byte 0'))
     await expect(importing('nowhere.rlp')).rejects.toThrow(errorWith('usage', file('nowhere.rlp'), 'ENOENT'))
     await expect(importing()).rejects.toThrow(errorWith('usage'))
-    await importing('text.rlp', 'nowhere.rlp', 'all.rlp')
+    await expect(importing('text.rlp', 'nowhere.rlp', 'all.rlp')).rejects.toThrow(errorWith('usage', '2 of 3'))
     expect(chain.head().hash).toBe(full.head().hash)
 
     await exportChain({ chain: full, logger, signal }, file('late.rlp'), ['5', '6'])

@@ -71,11 +71,12 @@ function blockRange(range: readonly string[], head: number): [first: number, las
 }
 
 /**
- * Imports the files in order and skips blocks that exist already. If one file of one fails, this throws. If one of several
- * fails, the failure is logged and the next file is imported, as geth does.
+ * Imports the files in order and skips blocks that exist already. If one of several files fails, the failure is logged and
+ * the next file is imported, as geth does. Throws if a file has failed.
  */
 export async function importChain(modules: Modules, paths: readonly string[]): Promise<void> {
   if (paths.length === 0) throw new UsageError('expected the path of at least one file')
+  let failed = 0
   for (const path of paths) {
     try {
       await importFile(modules, path)
@@ -86,8 +87,10 @@ export async function importChain(modules: Modules, paths: readonly string[]): P
         throw problem
       }
       modules.logger.error('Import error', { file: path, err: problem })
+      failed++
     }
   }
+  if (failed > 0) throw new UsageError(`${failed} of ${paths.length} files were not imported as a whole`)
 }
 
 async function importFile(
