@@ -179,6 +179,10 @@ export async function runRollupNode(values: RollupNodeValues, context: RunContex
     )
     const metrics = createNodeMetrics(registry)
     const safeHeads = await openSafeHeads(values.safedbPath, opened)
+    if (safeHeads !== undefined && values.l2FollowSource !== undefined)
+      logger.warn(
+        '--safedb.path records nothing with --l2.follow.source: query the followed node for safe heads by L1 block',
+      )
     const conductorRpc = values.conductorEnabled
       ? createRpcClient({ url: values.conductorRpc, maxResponseBytes: 1024 * 1024, observer: observe('conductor') })
       : undefined

@@ -178,9 +178,11 @@ async function readHeads(engine: StartEngine, config: RollupConfig): Promise<Sta
   const { genesis } = config
   const finalized = (await engine.blockRefByLabel('finalized')) ?? (await engine.blockRefByHash(genesis.l2.hash))
   if (finalized === undefined) {
-    throw new StartHeadsError('l2-chain', `wrong chain: engine does not have the L2 genesis block ${genesis.l2.hash}`, {
-      severity: 'critical',
-    })
+    throw new StartHeadsError(
+      'l2-chain',
+      `engine has neither a finalized block nor the L2 genesis block ${genesis.l2.hash}: it has another chain, or a pruned one that must be synced with --syncmode=execution-layer`,
+      { severity: 'critical' },
+    )
   }
   const safe = (await engine.blockRefByLabel('safe')) ?? finalized
   const unsafe = await engine.blockRefByLabel('latest')

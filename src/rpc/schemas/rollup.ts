@@ -90,6 +90,7 @@ export const optimismRollupConfig = z.object({
       da_commitment_type: z.enum(['KeccakCommitment', 'GenericCommitment']),
       da_challenge_window: z.number(),
       da_resolve_window: z.number(),
+      da_max_input_size: z.number().optional(),
     })
     .optional(),
   chain_op_config: z

@@ -28,7 +28,7 @@ const KNOWN: KnownMembers = {
   ),
   alt_da: all(
     ...['da_challenge_contract_address', 'da_challenge_address', 'da_commitment_type'],
-    ...['da_challenge_window', 'da_resolve_window'],
+    ...['da_challenge_window', 'da_resolve_window', 'da_max_input_size'],
   ),
   ...all('use_plasma', 'use_alt_da', 'da_challenge_address', 'da_challenge_window', 'da_resolve_window'),
 }
