@@ -7,7 +7,7 @@ import { gunzipSync } from 'node:zlib'
 import { afterAll, describe, expect, it } from 'vitest'
 import { unknownChainConfigMembers } from '../src/execution/index.ts'
 import { dumpOf, networkNames, rollupConfigOf } from '../src/rollup/networks/index.ts'
-import { unknownConfigMembers } from '../src/rollup/protocol/index.ts'
+import { parseRollupConfig, unknownConfigMembers } from '../src/rollup/protocol/index.ts'
 
 const DATA = new URL('vectors/data/', import.meta.url)
 const RECORDINGS = readdirSync(DATA)
@@ -35,6 +35,16 @@ describe('unknown members of a rollup.json', () => {
     for (const config of [...configs, ...networkNames().map((name) => dumpOf(rollupConfigOf(name)))]) {
       expect(unknownConfigMembers(config)).toEqual([])
     }
+  })
+
+  it('do not occur in a config with alternative data availability', () => {
+    const altDa = {
+      ...{ da_challenge_contract_address: `0x${'d1'.repeat(20)}`, da_commitment_type: 'KeccakCommitment' },
+      ...{ da_challenge_window: 1, da_resolve_window: 2, da_max_input_size: 3 },
+    }
+    const config = dumpOf(parseRollupConfig({ ...ROLLUP, alt_da: altDa }))
+    expect(config.alt_da).toEqual(altDa)
+    expect(unknownConfigMembers(config)).toEqual([])
   })
 
   it('are named by their paths, with the nearest known name', () => {
