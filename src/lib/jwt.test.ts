@@ -1,9 +1,10 @@
 import { execFile } from 'node:child_process'
-import { mkdtempSync, readdirSync, statSync, writeFileSync } from 'node:fs'
+import fs, { existsSync, fstatSync, mkdtempSync, readdirSync, statSync, writeFileSync } from 'node:fs'
+import { syncBuiltinESMExports } from 'node:module'
 import { tmpdir } from 'node:os'
-import { join } from 'node:path'
+import { dirname, join } from 'node:path'
 import { promisify } from 'node:util'
-import { describe, expect, it } from 'vitest'
+import { describe, expect, it, onTestFinished, vi } from 'vitest'
 import { createJwt, createJwtCheck, loadJwtSecret } from './jwt.ts'
 
 const SECRET = new Uint8Array(32).fill(7)
@@ -64,6 +65,34 @@ describe('loadJwtSecret', () => {
     const outputs = await Promise.all(Array.from({ length: 4 }, () => run(process.execPath, options)))
     expect(new Set(outputs.map(({ stdout }) => stdout)).size).toBe(1)
     expect(readdirSync(join(folder, 'both'))).toEqual(['jwt.txt'])
+  })
+
+  it.each([true, false])('syncs a new file before it has its name, and then its directory; links: %s', (hasLinks) => {
+    const path = join(mkdtempSync(join(folder, 'synced-')), 'jwt.txt')
+    const synced: unknown[] = []
+    const sync = vi.spyOn(fs, 'fsyncSync').mockImplementation((descriptor) => {
+      synced.push({ isDirectory: fstatSync(descriptor).isDirectory(), exists: existsSync(path) })
+    })
+    const link = vi.spyOn(fs, 'linkSync')
+    if (!hasLinks) {
+      link.mockImplementation(() => {
+        throw Object.assign(new Error('not permitted'), { code: 'EPERM' })
+      })
+    }
+    syncBuiltinESMExports()
+    onTestFinished(() => {
+      sync.mockRestore()
+      link.mockRestore()
+      syncBuiltinESMExports()
+    })
+    const secret = loadJwtSecret(path, { create: true })
+    expect(synced).toEqual([
+      { isDirectory: false, exists: false },
+      { isDirectory: true, exists: true },
+    ])
+    expect(loadJwtSecret(path, { create: false })).toEqual(secret)
+    expect(statSync(path).mode & 0o777).toBe(0o600)
+    expect(readdirSync(dirname(path))).toEqual(['jwt.txt'])
   })
 
   it('names the file, but not its content', () => {

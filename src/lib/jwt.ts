@@ -1,10 +1,9 @@
 import { createHmac, randomBytes, timingSafeEqual } from 'node:crypto'
-import { linkSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
-import { dirname } from 'node:path'
+import { readFileSync } from 'node:fs'
 import { type Clock, unixSeconds } from './clock.ts'
 import { describeError, isErrno, UsageError } from './errors.ts'
 import { fromHex, toHex } from './hex.ts'
-import { makeDirectory } from './makeDirectory.ts'
+import { writeNew } from './wholeFile.ts'
 
 const HEADER = Buffer.from('{"alg":"HS256","typ":"JWT"}').toString('base64url')
 /** Engine API authentication spec: the `iat` claim may differ from the current time by at most 60 seconds. */
@@ -76,22 +75,17 @@ export function readSecretFile(path: string, { create, what }: { create: boolean
 }
 
 /**
- * Creates a file with 32 random bytes as hex and returns the hex. The file appears complete, or not at all. It is
- * created once, even if the engine and the rollup node start at the same time.
+ * Creates a file with 32 random bytes as hex and returns the hex. It is created once, even if the engine and the rollup
+ * node start at the same time.
  */
 function createSecretFile(path: string, what: string): string {
-  makeDirectory(dirname(path))
-  const temporary = `${path}.${process.pid}.${randomBytes(4).toString('hex')}`
   const text = toHex(new Uint8Array(randomBytes(32)))
   try {
-    writeFileSync(temporary, text, { mode: 0o600, flag: 'wx' })
-    linkSync(temporary, path)
+    writeNew(path, text)
     return text
   } catch (cause) {
     if (isErrno(cause, 'EEXIST')) return readFileSync(path, 'utf8')
     throw new UsageError(`cannot create ${what} ${path}: ${describeError(cause)}`, { cause })
-  } finally {
-    rmSync(temporary, { force: true })
   }
 }
 

@@ -38,7 +38,7 @@ export async function loadIdentity(
   }
   const stored = await readKeyFile(source.path)
   if (stored !== undefined) await warnOfReaders(source.path, modules.logger)
-  return identityFromRawKey(stored ?? (await createKeyFile(source.path)))
+  return identityFromRawKey(stored ?? createKeyFile(source.path))
 }
 
 async function readKeyFile(path: string): Promise<Uint8Array | undefined> {
@@ -65,10 +65,10 @@ async function warnOfReaders(path: string, logger: Pick<Logger, 'warn'>): Promis
   logger.warn('The p2p private key is readable by other users: run chmod 600 on it', fields)
 }
 
-async function createKeyFile(path: string): Promise<Uint8Array> {
+function createKeyFile(path: string): Uint8Array {
   const raw = new Uint8Array(randomBytes(PRIVATE_KEY_BYTES))
   try {
-    await writeNew(path, toHex(raw).slice(2))
+    writeNew(path, toHex(raw).slice(2))
   } catch (cause) {
     throw new UsageError(`cannot write p2p private key file ${path} (--p2p.priv.path)`, { cause })
   }
