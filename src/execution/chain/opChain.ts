@@ -1,5 +1,5 @@
 import type { Clock } from '../../lib/clock.ts'
-import { DeviumError, UsageError } from '../../lib/errors.ts'
+import { DeviumError } from '../../lib/errors.ts'
 import type { Logger } from '../../lib/logger.ts'
 import { createSemaphore } from '../../lib/semaphore.ts'
 import { whenAborted } from '../../lib/untilAborted.ts'
@@ -21,7 +21,7 @@ import type { ForkchoiceResult, ForkchoiceState, PayloadStatus } from './forkcho
 import { BlockReplay, type BlockReplayModules } from './storage/blockReplay.ts'
 import { BlockStore } from './storage/blockStore.ts'
 import { CanonicalChain, type HeadMove, headerOfLabel } from './storage/canonicalChain.ts'
-import { ChainDatabase, unreadable } from './storage/chainDatabase.ts'
+import { ChainDatabase, noChain, unreadable } from './storage/chainDatabase.ts'
 import type { ChainReads } from './storage/chainReads.ts'
 import type { LevelStatistics } from './storage/levelStatistics.ts'
 import { DEFAULT_STATE_LIMITS, type GcMode, type StateLimits, StatePruner } from './storage/statePruner.ts'
@@ -60,15 +60,12 @@ export async function openChain(
   await loadCurves()
   const database = await ChainDatabase.open(datadir, { create: false, onWriteError: modules.onWriteError })
   try {
+    if (database.label('genesis') === undefined) throw noChain(datadir)
     const config = parseChainConfig(database.chainConfig())
     const blocks = new BlockStore({ database }, config)
     const genesis = headerOfLabel(database, blocks, 'genesis')
     const head = headerOfLabel(database, blocks, 'head')
-    if (genesis === undefined || head === undefined) {
-      throw new UsageError(
-        `datadir ${datadir} holds no chain: run "devium-geth init --datadir ${datadir} genesis.json" first`,
-      )
-    }
+    if (genesis === undefined || head === undefined) throw new Error('the header of genesis or head is missing')
     const base = blocks.header(database.baseBlock() ?? ZERO_HASH)
     if (base === undefined) throw new Error('the block of the stored state is missing')
     const pruner = await StatePruner.open(database, base, gcMode, { ...DEFAULT_STATE_LIMITS, ...limits })

@@ -5,6 +5,8 @@ import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { systemClock } from '../../lib/clock.ts'
 import { silentLogger } from '../../lib/logger.ts'
 import { errorWith } from '../../lib/testUtils/errorWith.ts'
+import { ChainDatabase } from '../chain/storage/chainDatabase.ts'
+import { DatabaseBatch } from '../chain/storage/databaseBatch.ts'
 import { initChain, openChain } from '../index.ts'
 import { loadRecordedRpc, RECORDINGS } from '../testUtils/recordedRpc.ts'
 import { readGenesis } from './genesis.ts'
@@ -147,13 +149,27 @@ describe('a data directory', () => {
   })
 
   it('is refused in one line if it has no chain or is in use', async () => {
-    await expect(open()).rejects.toThrow(errorWith('usage', datadir, 'devium-geth init'))
+    const noChain = errorWith('usage', datadir, 'devium-geth init')
+    await expect(open()).rejects.toThrow(noChain)
+    // As an interrupted init leaves it.
+    await (await ChainDatabase.open(datadir, { create: true })).close()
+    await expect(open()).rejects.toThrow(noChain)
     await initChain(datadir, recorded)
     const chain = await open()
     await expect(open()).rejects.toThrow(errorWith('usage', datadir, 'another process'))
     await expect(initChain(datadir, recorded)).rejects.toThrow(errorWith('usage', datadir, 'another process'))
     await chain.close()
     await (await open()).close()
+  })
+
+  it('without the header of its head is refused with the command to recreate it', async () => {
+    await initChain(datadir, recorded)
+    const database = await ChainDatabase.open(datadir, { create: false })
+    const batch = new DatabaseBatch()
+    batch.setLabel('head', `0x${'99'.repeat(32)}`)
+    await database.write(batch, { sync: true })
+    await database.close()
+    await expect(open()).rejects.toThrow(errorWith('usage', join(datadir, 'geth'), 'devium-geth init --datadir'))
   })
 
   it('that LevelDB cannot read is refused with the command to recreate it', async () => {

@@ -3,8 +3,11 @@ import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { text as textOf } from 'node:stream/consumers'
-import { afterAll, describe, expect, it } from 'vitest'
+import { ClassicLevel } from 'classic-level'
+import { afterAll, describe, expect, it, vi } from 'vitest'
+import { errorWith } from '../../../lib/testUtils/errorWith.ts'
 import { ChainDatabase } from './chainDatabase.ts'
+import { DatabaseBatch, tableRange } from './databaseBatch.ts'
 
 const datadir = mkdtempSync(join(tmpdir(), 'devium-chain-database-'))
 afterAll(() => rmSync(datadir, { recursive: true }))
@@ -41,6 +44,20 @@ describe('chain database', () => {
     const database = await ChainDatabase.open(datadir, { create: false })
     for (let key = 0; key < written; key++) expect(database.code(Uint8Array.of(key))).toHaveLength(5_000)
     expect(database.code(Uint8Array.of(255))).toBeUndefined()
+    await database.close()
+  })
+
+  it('is not written again after a failed clear', async () => {
+    const told: string[] = []
+    const onWriteError = ({ code }: { code: string }) => void told.push(code)
+    const database = await ChainDatabase.open(join(datadir, 'cleared'), { create: true, onWriteError })
+    const disk = vi.spyOn(ClassicLevel.prototype, 'clear').mockRejectedValueOnce(new Error('No space left on device'))
+    const refusal = errorWith('database-write')
+    await expect(database.clear(tableRange('u'))).rejects.toThrow(refusal)
+    disk.mockRestore()
+    await expect(database.write(new DatabaseBatch(), { sync: false })).rejects.toThrow(refusal)
+    await expect(database.clear(tableRange('u'))).rejects.toThrow(refusal)
+    expect(told).toEqual(['database-write'])
     await database.close()
   })
 })

@@ -54,11 +54,7 @@ export class ChainDatabase implements BlockReads {
   ): Promise<ChainDatabase> {
     const path = join(datadir, 'geth', 'chaindata')
     // LevelDB's error for a missing database depends on which directories exist, and it creates some.
-    if (!options.create && !existsSync(join(path, 'CURRENT'))) {
-      throw new UsageError(
-        `datadir ${datadir} holds no chain: run "devium-geth init --datadir ${datadir} genesis.json" first`,
-      )
-    }
+    if (!options.create && !existsSync(join(path, 'CURRENT'))) throw noChain(datadir)
     if (options.create) makeDirectory(path)
     const level = new ClassicLevel<Uint8Array, Uint8Array>(path, {
       keyEncoding: 'view',
@@ -231,7 +227,7 @@ export class ChainDatabase implements BlockReads {
   }
 
   clear(range: KeyRange): Promise<void> {
-    return this.level.clear(range)
+    return this.commit(() => this.level.clear(range))
   }
 
   /**
@@ -265,7 +261,14 @@ export interface KeyRange {
   lt: Uint8Array
 }
 
-/** The error for a database that LevelDB cannot read. */
+/** The error for a database without a genesis block. */
+export function noChain(datadir: string): UsageError {
+  return new UsageError(
+    `datadir ${datadir} holds no chain: run "devium-geth init --datadir ${datadir} genesis.json" first`,
+  )
+}
+
+/** The error for a database that is damaged. */
 export function unreadable(datadir: string, error: unknown): UsageError {
   return new UsageError(
     `the chain database in ${datadir} cannot be read: ${describeError(error)}. If it is damaged, move ${join(datadir, 'geth')} away and run "devium-geth init --datadir ${datadir} genesis.json". The rollup node then derives the chain again from L1`,
