@@ -2,6 +2,8 @@ import { randomUUID } from 'node:crypto'
 import { closeSync, openSync, readSync, unlinkSync, writeSync } from 'node:fs'
 import { join } from 'node:path'
 import { concatBytes, viewOf } from '../../lib/bytes.ts'
+import { UsageError } from '../../lib/errors.ts'
+import { describeFileError } from '../../lib/fileErrors.ts'
 import { fromHex, type Hex, toHex } from '../../lib/hex.ts'
 import { ZERO_HASH } from '../../rollup/protocol/types.ts'
 import type { Chain } from '../chain/opChain.ts'
@@ -31,12 +33,16 @@ export class LabelsFile {
   private version = 0
   private reorgs = 0
 
-  /** Throws a system error if `folder` is not writable. The file is unlinked at once, so it has no name there. */
+  /** Throws UsageError if `folder` is not writable. The file is unlinked at once, so it has no name there. */
   constructor(chain: Pick<Chain, keyof ChainLabels | 'onForkchoice'>, folder: string) {
     const path = join(folder, `labels-${randomUUID()}`)
-    this.descriptor = openSync(path, 'wx+', 0o600)
-    unlinkSync(path)
-    this.write(chain)
+    try {
+      this.descriptor = openSync(path, 'wx+', 0o600)
+      unlinkSync(path)
+      this.write(chain)
+    } catch (cause) {
+      throw new UsageError(`cannot write ${path}: ${describeFileError(cause)}`, { cause })
+    }
     this.unsubscribe = chain.onForkchoice(({ removed }) => {
       if (removed.length > 0) this.reorgs = (this.reorgs + 1) >>> 0
       this.write(chain)

@@ -1,4 +1,5 @@
 import { connect } from 'node:net'
+import { join } from 'node:path'
 import { createPublicClient, webSocket } from 'viem'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { isAlive } from '../../../test/support/processes.ts'
@@ -8,6 +9,7 @@ import { createPatientClient } from '../../jsonRpc/testUtils/patientClient.ts'
 import type { JsonValue } from '../../jsonRpc/types.ts'
 import { ManualClock } from '../../lib/clock.ts'
 import { fromHex, type Hex, toHex, toQuantity } from '../../lib/hex.ts'
+import { errorWith } from '../../lib/testUtils/errorWith.ts'
 import { until, WAIT_LIMIT_MS } from '../../lib/testUtils/until.ts'
 import type { SignedTransaction } from '../primitives/block.ts'
 import { BlockDriver } from '../testUtils/blockDriver.ts'
@@ -356,6 +358,12 @@ describe('RPC processes', () => {
     socket.on('error', () => {})
     await new Promise((resolve) => socket.once('close', resolve))
     expect(started.processes.stats()).toEqual({ processes: 0, connections: 0, broken: 4 })
+  })
+
+  it('refuse to listen if their labels file cannot be created', async () => {
+    // An existing directory, but without `geth`.
+    const datadir = import.meta.dirname
+    await expect(serveNode({ ...node, datadir })).rejects.toThrow(errorWith('usage', join(datadir, 'geth', 'labels-')))
   })
 
   it('answer /readyz by the age of their head', async () => {

@@ -1,5 +1,6 @@
 import type { ChildProcess } from 'node:child_process'
 import { createServer, type Server, Socket } from 'node:net'
+import { join } from 'node:path'
 import { type BodyChunks, bytesOf } from '../../jsonRpc/bodyChunks.ts'
 import type { SendPart } from '../../jsonRpc/callContext.ts'
 import { listen } from '../../jsonRpc/httpServer.ts'
@@ -113,8 +114,13 @@ export class RpcProcesses {
     whenAborted(modules.signal, () => void this.close())
   }
 
-  /** Binds a public port. Throws UsageError with the flag in `what` if the port is in use. */
-  listen(name: PortName, host: string, port: number, what: string): Promise<{ url: string; port: number }> {
+  /**
+   * Binds a public port. Throws UsageError with the flag in `what` if the port is in use, or if the datadir is not
+   * writable.
+   */
+  async listen(name: PortName, host: string, port: number, what: string): Promise<{ url: string; port: number }> {
+    // Not with the first connection: an error there would end the engine process.
+    this.labels ??= new LabelsFile(this.modules.chain, join(this.options.rpc.datadir, 'geth'))
     const server = createServer({ pauseOnConnect: true, allowHalfOpen: true }, (socket) => this.take(name, socket))
     this.servers.push(server)
     return listen(server, host, port, what)
@@ -177,11 +183,10 @@ export class RpcProcesses {
   private start(): RpcProcessHandle {
     const { chain, clock } = this.modules
     const { file = OWN_FILE, workers: _, ...options } = this.options
-    this.labels ??= new LabelsFile(chain, options.rpc.datadir)
     const { child, closed, ended } = startChildProgram(file, clock, {
       flags: [...process.execArgv.filter((flag) => INHERITED_FLAG.test(flag)), ...HEAP_FLAGS],
       // Descriptor 3 is the pipe for reads (see syncReads), descriptor 5 the labels file.
-      stdio: ['ignore', 'ignore', 'pipe', 'pipe', 'ipc', this.labels.descriptor],
+      stdio: ['ignore', 'ignore', 'pipe', 'pipe', 'ipc', this.labels?.descriptor],
     })
     const handle: RpcProcessHandle = {
       child,
