@@ -1,10 +1,12 @@
-import { appendFile, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
+import { appendFile, mkdir, mkdtemp, readFile, rm, rmdir, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, expect, it } from 'vitest'
 import { ManualClock } from '../../lib/clock.ts'
 import type { Hex } from '../../lib/hex.ts'
 import { silentLogger } from '../../lib/logger.ts'
+import { until } from '../../lib/testUtils/until.ts'
+import type { SignedTransaction } from '../primitives/block.ts'
 import { FakePoolChain } from '../testUtils/fakePoolChain.ts'
 import { signLegacyTransaction, signTransaction, testAddress, testKey } from '../testUtils/signTransaction.ts'
 import { PoolJournal } from './poolJournal.ts'
@@ -27,11 +29,13 @@ afterEach(async () => {
   await rm(folder, { recursive: true, force: true })
 })
 
-async function open(): Promise<{ pool: TxPool; journal: PoolJournal; clock: ManualClock; hashes(): Hex[] }> {
+async function open(
+  logger = silentLogger,
+): Promise<{ pool: TxPool; journal: PoolJournal; clock: ManualClock; hashes(): Hex[] }> {
   const clock = new ManualClock(1_700_000_000_000)
   const pool = new TxPool({ chain, logger: silentLogger, clock })
   pool.start()
-  const journal = new PoolJournal({ pool, logger: silentLogger, clock }, { path, rejournalMs: 3_600_000 })
+  const journal = new PoolJournal({ pool, logger, clock }, { path, rejournalMs: 3_600_000 })
   await journal.start()
   opened.push(pool)
   const hashes = () =>
@@ -66,6 +70,28 @@ it('keeps transactions over a kill, except a partially written one', async () =>
   await expect.poll(async () => (await readFile(path)).length).toBeGreaterThan(300)
   // The first journal is not stopped, as after a kill, and writes nothing more.
   await appendFile(path, new Uint8Array([0xb8, 0x90, 0x02]))
+  const second = await open()
+  expect(second.hashes().toSorted()).toEqual(first.hashes().toSorted())
+  await first.journal.stop()
+})
+
+it('is written anew after a failed write, which may have left a partial transaction', async () => {
+  const warnings: string[] = []
+  const first = await open({ ...silentLogger, warn: (text) => void warnings.push(text) })
+  const [one, two, three] = waiting() as [SignedTransaction, SignedTransaction, SignedTransaction]
+  await first.pool.add(one)
+  const written = await until(async () => (await readFile(path)).length > 0 && readFile(path))
+  // The disk is full, and later has space again.
+  await rm(path)
+  await mkdir(path)
+  await first.pool.add(two)
+  await until(() => warnings.length === 1)
+  await rmdir(path)
+  const partial = Buffer.concat([written, Uint8Array.of(0xb8, 0x90, 0x02)])
+  await writeFile(path, partial)
+  await first.pool.add(three)
+  await until(async () => (await readFile(path)).length > partial.length)
+  // The first journal is not stopped, as after a kill.
   const second = await open()
   expect(second.hashes().toSorted()).toEqual(first.hashes().toSorted())
   await first.journal.stop()

@@ -38,7 +38,7 @@ export class PoolJournal {
   private readonly lock = createSemaphore(1)
   private unwritten: Uint8Array[] = []
   private grownBytes = 0
-  private hasWarned = false
+  private hasFailed = false
   private stopped: (() => void)[] = []
 
   constructor(
@@ -104,6 +104,8 @@ export class PoolJournal {
     if (this.unwritten.length > 1) return
     // Transactions that arrive before the write are included in it.
     void this.write(async () => {
+      // A failed write may have left a partial entry. Loading ends there.
+      if (this.hasFailed) return this.writeAll()
       const bytes = concatBytes(...this.unwritten)
       this.unwritten = []
       await appendFile(this.options.path, bytes)
@@ -136,11 +138,11 @@ export class PoolJournal {
     return this.lock.run(async () => {
       try {
         await work()
-        this.hasWarned = false
+        this.hasFailed = false
       } catch (error) {
         this.unwritten = []
-        if (this.hasWarned) return
-        this.hasWarned = true
+        if (this.hasFailed) return
+        this.hasFailed = true
         const { path } = this.options
         this.logger.warn('Failed to write the journal of the transaction pool', { path, err: describeError(error) })
       }
