@@ -1,9 +1,10 @@
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { mkdtempSync, rmSync } from 'node:fs'
+import { mkdtempSync, readdirSync, rmSync, truncateSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { text as textOf } from 'node:stream/consumers'
+import { ClassicLevel } from 'classic-level'
 import { afterAll, afterEach, beforeEach, describe, expect, it } from 'vitest'
 import type { Hex } from '../../lib/hex.ts'
 import { errorWith } from '../../lib/testUtils/errorWith.ts'
@@ -140,6 +141,30 @@ describe('safe-head database', () => {
     await expect(db.at(1)).rejects.toThrow(errorWith('safe-db-closed'))
   })
 
+  it('names the path if it is damaged: at the start if it is the last entry, otherwise when it is read', async () => {
+    await recordFrom(10, 12)
+    await db.close()
+    await putRaw(l1(11).number, Uint8Array.of(1))
+    db = await SafeHeadDb.open(path)
+    expect(await db.tip()).toEqual(l2(24))
+    const reads = [() => db.at(11), () => db.truncate(ref(20)), () => db.firstReaching(22), () => db.clear()]
+    for (const read of reads) await expect(read()).rejects.toThrow(errorWith('safe-db-damaged', path))
+    await db.close()
+    await putRaw(l1(12).number, Uint8Array.of(1))
+    await expect(SafeHeadDb.open(path)).rejects.toThrow(errorWith('usage', path))
+  })
+
+  it('names the path if a table cannot be read at the start', async () => {
+    await recordFrom(10, 12)
+    // The next start writes the log's content into a table.
+    await reopen()
+    await db.close()
+    const tables = readdirSync(path).filter((name) => name.endsWith('.ldb'))
+    expect(tables).not.toHaveLength(0)
+    for (const name of tables) truncateSync(join(path, name), 100)
+    await expect(SafeHeadDb.open(path)).rejects.toThrow(errorWith('usage', path))
+  })
+
   it('writes again after a failed write, and a restart finds it', async () => {
     await db.close()
     // The log file reaches the limit, as on a full disk. Opened again, the database begins another.
@@ -173,6 +198,14 @@ describe('safe-head database', () => {
     }
   })
 })
+
+async function putRaw(l1Number: number, value: Uint8Array): Promise<void> {
+  const level = new ClassicLevel<Uint8Array, Uint8Array>(path, { keyEncoding: 'view', valueEncoding: 'view' })
+  const key = Buffer.alloc(9)
+  key.writeBigUInt64BE(BigInt(l1Number), 1)
+  await level.put(key, value)
+  await level.close()
+}
 
 const PIPED: ['ignore', 'pipe', 'inherit'] = ['ignore', 'pipe', 'inherit']
 

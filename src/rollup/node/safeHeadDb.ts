@@ -1,14 +1,17 @@
 import { ClassicLevel } from 'classic-level'
 import { viewOf } from '../../lib/bytes.ts'
-import { DeviumError, describeError, UsageError } from '../../lib/errors.ts'
+import { DecodeError, DeviumError, describeError, isErrno, UsageError } from '../../lib/errors.ts'
 import { fromHex, toHex } from '../../lib/hex.ts'
 import { makeDirectory } from '../../lib/makeDirectory.ts'
 import type { SafeHeadHistory } from '../engine/index.ts'
 import type { BlockId, L2BlockRef } from '../protocol/types.ts'
 
-/** `safe-db-unavailable`: the history begins above the requested block. `safe-db-write` (reset): a write failed. */
+/**
+ * `safe-db-unavailable`: the history begins above the requested block. `safe-db-write` (reset): a write failed.
+ * `safe-db-damaged`: the message has the path and the remedy.
+ */
 export class SafeHeadDbError extends DeviumError<
-  'safe-db-not-found' | 'safe-db-unavailable' | 'safe-db-closed' | 'safe-db-write'
+  'safe-db-not-found' | 'safe-db-unavailable' | 'safe-db-closed' | 'safe-db-write' | 'safe-db-damaged'
 > {
   override readonly name = 'SafeHeadDbError'
 }
@@ -17,6 +20,14 @@ export class SafeHeadDbError extends DeviumError<
 export interface SafeHeadEntry {
   l1: BlockId
   safe: BlockId
+}
+
+interface KeyRange {
+  gte?: Uint8Array
+  lt?: Uint8Array
+  lte?: Uint8Array
+  reverse?: true
+  limit?: number
 }
 
 /** op-node's table of safe heads by L1 number: key 00 ‖ u64, value L1 hash ‖ L2 hash ‖ L2 number u64. */
@@ -32,31 +43,32 @@ const HIGHEST_KEY = Uint8Array.of(TABLE, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xf
  */
 export class SafeHeadDb implements SafeHeadHistory {
   private readonly level: ClassicLevel<Uint8Array, Uint8Array>
+  private readonly path: string
   /** Ascending by L1 number, above all written entries. */
   private pending: SafeHeadEntry[] = []
   private isClosed = false
 
-  private constructor(level: ClassicLevel<Uint8Array, Uint8Array>) {
+  private constructor(level: ClassicLevel<Uint8Array, Uint8Array>, path: string) {
     this.level = level
+    this.path = path
   }
 
-  /** Throws UsageError if the directory cannot be used. */
+  /** Throws UsageError if the directory cannot be used, or if the last entry is damaged. */
   static async open(path: string): Promise<SafeHeadDb> {
     makeDirectory(path)
     const level = new ClassicLevel<Uint8Array, Uint8Array>(path, { keyEncoding: 'view', valueEncoding: 'view' })
+    const database = new SafeHeadDb(level, path)
     try {
       await level.open()
+      await database.tip()
+      return database
     } catch (error) {
-      const cause = error instanceof Error && error.cause instanceof Error ? error.cause : undefined
-      const isLocked = cause !== undefined && 'code' in cause && cause.code === 'LEVEL_LOCKED'
-      throw new UsageError(
-        isLocked
-          ? `safe-head database ${path} is in use by another process`
-          : `cannot open safe-head database ${path}: ${describeError(error)}`,
-        { cause: error },
-      )
+      await level.close()
+      const isLocked = error instanceof Error && isErrno(error.cause, 'LEVEL_LOCKED')
+      if (isLocked) throw new UsageError(`safe-head database ${path} is in use by another process`, { cause: error })
+      const { message } = error instanceof SafeHeadDbError ? error : database.damage(error)
+      throw new UsageError(message, { cause: error })
     }
-    return new SafeHeadDb(level)
   }
 
   /** The last record of an L1 block replaces earlier ones. */
@@ -89,8 +101,8 @@ export class SafeHeadDb implements SafeHeadHistory {
     try {
       return (await this.madeSafeBy(l2Number)).safe
     } catch (error) {
-      const isUnknown = error instanceof SafeHeadDbError && error.code !== 'safe-db-closed'
-      if (isUnknown) return undefined
+      const code = error instanceof SafeHeadDbError ? error.code : undefined
+      if (code === 'safe-db-not-found' || code === 'safe-db-unavailable') return undefined
       throw error
     }
   }
@@ -126,9 +138,8 @@ export class SafeHeadDb implements SafeHeadHistory {
   async truncate(safe: L2BlockRef): Promise<void> {
     await this.flush()
     // A block cannot have become safe before its own L1 origin.
-    const level = await this.opened()
-    for await (const [key, value] of level.iterator({ gte: keyOf(safe.l1Origin.number), lte: HIGHEST_KEY })) {
-      const entry = entryOf(key, value)
+    await this.opened()
+    for await (const [key, entry] of this.entries({ gte: keyOf(safe.l1Origin.number), lte: HIGHEST_KEY })) {
       if (entry.safe.number < safe.number) continue
       const below = await this.written({ lt: key, reverse: true })
       await this.deleteFrom(key, below === undefined ? undefined : { l1: entry.l1, safe: idOf(safe) })
@@ -149,8 +160,8 @@ export class SafeHeadDb implements SafeHeadHistory {
 
   private async deleteFrom(from: Uint8Array, replacement: SafeHeadEntry | undefined): Promise<void> {
     const keys: Uint8Array[] = []
-    const level = await this.opened()
-    for await (const key of level.keys({ gte: from, lte: HIGHEST_KEY })) keys.push(key)
+    await this.opened()
+    for await (const [key] of this.entries({ gte: from, lte: HIGHEST_KEY })) keys.push(key)
     const put = replacement && {
       type: 'put' as const,
       key: keyOf(replacement.l1.number),
@@ -168,7 +179,7 @@ export class SafeHeadDb implements SafeHeadHistory {
     } catch (cause) {
       // LevelDB's log may end in a partial record. The next start would not find later ones, unless it is opened again.
       await level.close()
-      throw failedWrite(cause)
+      throw this.failedWrite(cause)
     }
   }
 
@@ -178,11 +189,19 @@ export class SafeHeadDb implements SafeHeadHistory {
   }
 
   /** The first written entry of the range. */
-  private async written(range: { lt?: Uint8Array; lte?: Uint8Array; reverse?: true }) {
-    for await (const [key, value] of this.level.iterator({ gte: keyOf(0), ...range, limit: 1 })) {
-      return entryOf(key, value)
-    }
+  private async written(range: KeyRange): Promise<SafeHeadEntry | undefined> {
+    for await (const [, entry] of this.entries({ gte: keyOf(0), ...range, limit: 1 })) return entry
     return undefined
+  }
+
+  private async *entries(range: KeyRange): AsyncGenerator<[Uint8Array, SafeHeadEntry]> {
+    try {
+      for await (const [key, value] of this.level.iterator(range)) yield [key, entryOf(key, value)]
+    } catch (error) {
+      // Other errors come from a close during the read.
+      const isUnreadable = isErrno(error, 'LEVEL_CORRUPTION') || isErrno(error, 'LEVEL_IO_ERROR')
+      throw isUnreadable || error instanceof DecodeError ? this.damage(error) : error
+    }
   }
 
   /** Opens the database again after a failed write. */
@@ -191,14 +210,21 @@ export class SafeHeadDb implements SafeHeadHistory {
     try {
       await this.level.open()
     } catch (cause) {
-      throw failedWrite(cause)
+      throw this.failedWrite(cause)
     }
     return this.level
   }
-}
 
-function failedWrite(cause: unknown): SafeHeadDbError {
-  return new SafeHeadDbError('safe-db-write', 'writing the safe-head database failed', { cause, severity: 'reset' })
+  private failedWrite(cause: unknown): SafeHeadDbError {
+    const text = `writing the safe-head database ${this.path} failed`
+    return new SafeHeadDbError('safe-db-write', text, { cause, severity: 'reset' })
+  }
+
+  private damage(cause: unknown): SafeHeadDbError {
+    const remedy = 'stop the node and delete it; the next start fills it again from the finalized block on'
+    const text = `cannot read safe-head database ${this.path}: ${describeError(cause)}. If it is damaged, ${remedy}`
+    return new SafeHeadDbError('safe-db-damaged', text, { cause })
+  }
 }
 
 function idOf({ hash, number }: BlockId): BlockId {
@@ -222,7 +248,7 @@ function encodeEntry({ l1, safe }: SafeHeadEntry): Uint8Array {
 
 function entryOf(key: Uint8Array, value: Uint8Array): SafeHeadEntry {
   if (key.length !== KEY_BYTES || value.length !== VALUE_BYTES) {
-    throw new SafeHeadDbError('safe-db-write', 'safe-head database contains an invalid entry: delete its directory')
+    throw new DecodeError(`an entry has ${key.length} + ${value.length} bytes instead of ${KEY_BYTES} + ${VALUE_BYTES}`)
   }
   return {
     l1: { hash: toHex(value.subarray(0, 32)), number: Number(viewOf(key).getBigUint64(1)) },
