@@ -1,8 +1,9 @@
-import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { createPatientClient } from '../../src/jsonRpc/testUtils/patientClient.ts'
+import { UsageError } from '../../src/lib/errors.ts'
 import { startAnvil } from '../../test/support/anvil.ts'
 import { anvilArguments, findAnvil, L1_HARDFORK, loadTrustedSetup, takeNewestState } from './anvil.ts'
 
@@ -29,12 +30,27 @@ describe('takeNewestState', () => {
     expect(existsSync(newest)).toBe(false)
   })
 
-  it('keeps the old state if the new one is incomplete', () => {
+  it('keeps the old state if the new one is incomplete, and moves the new one aside', () => {
     writeFileSync(state, '{"old":1}')
-    writeFileSync(newest, '{"new":')
-    expect(takeNewestState(newest, state)).toBe(true)
-    expect(readFileSync(state, 'utf8')).toBe('{"old":1}')
-    expect(existsSync(newest)).toBe(false)
+    const text = JSON.stringify({ 'a}': ['\\', '"}', { b: '{' }], c: { d: '\\"' } })
+    const incomplete = Array.from(text, (_, length) => text.slice(0, length))
+    for (const part of [...incomplete, text.replace('b', '\0')]) {
+      writeFileSync(newest, part)
+      expect(takeNewestState(newest, state), part).toBe(true)
+      expect(readFileSync(state, 'utf8'), part).toBe('{"old":1}')
+      expect(readFileSync(`${newest}.incomplete`, 'utf8')).toBe(part)
+      expect(existsSync(newest)).toBe(false)
+    }
+    writeFileSync(newest, text)
+    takeNewestState(newest, state)
+    expect(readFileSync(state, 'utf8')).toBe(text)
+  })
+
+  it('names a file that it cannot read', () => {
+    mkdirSync(newest)
+    expect(() => takeNewestState(newest, state)).toThrow(UsageError)
+    expect(() => takeNewestState(newest, state)).toThrow(newest)
+    expect(existsSync(newest)).toBe(true)
   })
 })
 

@@ -1,8 +1,9 @@
-import { existsSync, readFileSync, renameSync, rmSync } from 'node:fs'
+import { closeSync, existsSync, openSync, readSync, renameSync } from 'node:fs'
 import { createRequire } from 'node:module'
 import { dirname, join } from 'node:path'
 import type { RpcClient } from '../../src/jsonRpc/client.ts'
 import { UsageError } from '../../src/lib/errors.ts'
+import { describeFileError } from '../../src/lib/fileErrors.ts'
 import { fromHex, type Hex } from '../../src/lib/hex.ts'
 import { versionedHashOf } from '../../src/lib/kzg/index.ts'
 import type { ChainParameters } from '../chainParameters.ts'
@@ -39,7 +40,7 @@ export interface AnvilOptions {
   loadFrom?: string
 }
 
-/** Interval between two writes of the state. A crash of the machine loses at most this much of L1. */
+/** Time from the end of a write of the state to the next write. */
 const STATE_INTERVAL_SECONDS = 10
 /** Enough for the whole deployment in one block. */
 const DEPLOYMENT_GAS_LIMIT = 100_000_000
@@ -72,22 +73,45 @@ export function anvilArguments({ host, port, chain, dumpTo, cacheDir, loadFrom }
 
 /**
  * Moves the newest complete state into place and returns whether a state exists. Anvil writes to a different file than it reads,
- * so an incomplete write never damages the chain.
+ * so an incomplete write never damages the chain. An incomplete state is kept aside, because Anvil may still be writing it. Throws
+ * UsageError if the file cannot be read or moved.
  */
 export function takeNewestState(newest: string, state: string): boolean {
-  if (existsSync(newest)) {
-    if (isCompleteJson(newest)) renameSync(newest, state)
-    else rmSync(newest)
+  try {
+    if (existsSync(newest)) renameSync(newest, isComplete(newest) ? state : `${newest}.incomplete`)
+  } catch (cause) {
+    throw new UsageError(`cannot use ${newest}: ${describeFileError(cause)}`, { cause })
   }
   return existsSync(state)
 }
 
-function isCompleteJson(path: string): boolean {
+const [QUOTE, BACKSLASH, OPEN, CLOSE] = Buffer.from('"\\{}')
+
+/**
+ * Whether the file's first brace is closed, which only the last byte of a JSON object does. Reads bytes, because a state may be
+ * longer than V8's longest string.
+ */
+function isComplete(path: string): boolean {
+  const file = openSync(path, 'r')
   try {
-    JSON.parse(readFileSync(path, 'utf8'))
-    return true
-  } catch {
+    const chunk = Buffer.alloc(1024 * 1024)
+    let depth = 0
+    let inText = false
+    let isEscaped = false
+    for (let length = readSync(file, chunk); length > 0; length = readSync(file, chunk)) {
+      for (const byte of chunk.subarray(0, length)) {
+        // A part that did not reach the disk before the machine crashed.
+        if (byte === 0) return false
+        if (byte === QUOTE && !isEscaped) inText = !inText
+        isEscaped = byte === BACKSLASH && !isEscaped
+        if (inText) continue
+        if (byte === OPEN) depth++
+        if (byte === CLOSE && --depth === 0) return true
+      }
+    }
     return false
+  } finally {
+    closeSync(file)
   }
 }
 

@@ -4,7 +4,8 @@
 import { spawn } from 'node:child_process'
 import process from 'node:process'
 
-const GRACE_MS = 10_000
+/** Anvil writes the state of the whole L1 first. With blobs it has hundreds of megabytes, and a kill would lose it. */
+const GRACE_MS = 300_000
 
 const [binary, ...args] = process.argv.slice(2)
 const child = spawn(binary, args, { stdio: ['ignore', 'inherit', 'inherit'] })

@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { afterAll, describe, expect, it } from 'vitest'
-import { WAIT_LIMIT_MS } from '../../src/lib/testUtils/until.ts'
+import { until, WAIT_LIMIT_MS } from '../../src/lib/testUtils/until.ts'
 import { isAlive } from '../../test/support/processes.ts'
 import { ManagedProcess, type ProcessSpec } from './managedProcess.ts'
 import { ProcessGroup } from './processGroup.ts'
@@ -23,6 +23,33 @@ function spec(name: string, source: string, env: Record<string, string> = {}): P
 
 const RUNS_ON =
   "process.on('SIGTERM', () => { console.log('terminated'); process.exit(0) }); setInterval(() => {}, 1000); console.log('up', process.pid);"
+
+/** Saves on interrupt, until it is told that it has saved. */
+const SAVES = `process.on('SIGINT', () => console.log('saving'))
+  process.on('SIGUSR2', () => { console.log('saved'); process.exit(0) })
+  setInterval(() => {}, 1000)
+  console.log('up', process.pid)`
+
+/** Starts the program in a runner that a test may kill, and waits until the program runs. */
+async function startInRunner(child: ProcessSpec) {
+  const module = fileURLToPath(new URL('managedProcess.ts', import.meta.url))
+  const source = `import { ManagedProcess } from ${JSON.stringify(module)};
+    const started = ManagedProcess.start(${JSON.stringify(child)});
+    await started.outputHas('up', ${WAIT_LIMIT_MS}); console.log(started.output()); setInterval(() => {}, 1000)`
+  const script = join(directory, `runner-${++scripts}.mjs`)
+  writeFileSync(script, source)
+  const runner = spawn(process.execPath, ['--disable-warning=ExperimentalWarning', script])
+  const [output] = await once(runner.stdout, 'data')
+  const pid = Number(/up (\d+)/.exec(String(output))?.[1])
+  expect(isAlive(pid)).toBe(true)
+  return { runner, pid }
+}
+
+/** The same program, as if it were no script of ours. */
+function asBinary(child: ProcessSpec): ProcessSpec {
+  const args = 'script' in child.command ? [child.command.script] : []
+  return { ...child, command: { binary: process.execPath }, args }
+}
 
 describe('ManagedProcess', () => {
   it('writes to its log and stops on request', async () => {
@@ -55,6 +82,16 @@ describe('ManagedProcess', () => {
     await running.outputHas('up', WAIT_LIMIT_MS)
     expect(await running.stop('SIGTERM', 100)).toBe(false)
     expect(await running.exited).toEqual({ code: null, signal: 'SIGKILL' })
+  })
+
+  it('is not killed while it saves', async () => {
+    const running = ManagedProcess.start({ ...spec('saving', SAVES), savesOnInterrupt: true })
+    await running.outputHas('up', WAIT_LIMIT_MS)
+    const stopping = running.stop('SIGINT', 0)
+    await running.outputHas('saving', WAIT_LIMIT_MS)
+    process.kill(running.pid ?? 0, 'SIGUSR2')
+    expect(await stopping).toBe(true)
+    expect(running.output()).toContain('saved')
   })
 
   it('writes nothing while it is paused, and still receives the stop signal', async () => {
@@ -167,20 +204,23 @@ describe('ProcessGroup', () => {
   for (const kind of ['script', 'binary'] as const) {
     it(`leaves no ${kind} behind when the runner is killed`, async () => {
       const child = spec('child', RUNS_ON)
-      const command = kind === 'script' ? child.command : { binary: process.execPath }
-      const args = kind === 'script' || !('script' in child.command) ? [] : [child.command.script]
-      const module = fileURLToPath(new URL('managedProcess.ts', import.meta.url))
-      const source = `import { ManagedProcess } from ${JSON.stringify(module)};
-        const started = ManagedProcess.start(${JSON.stringify({ ...child, command, args })});
-        await started.outputHas('up', ${WAIT_LIMIT_MS}); console.log(started.output()); setInterval(() => {}, 1000)`
-      const script = join(directory, `runner-${kind}.mjs`)
-      writeFileSync(script, source)
-      const runner = spawn(process.execPath, ['--disable-warning=ExperimentalWarning', script])
-      const [output] = await once(runner.stdout, 'data')
-      const pid = Number(/up (\d+)/.exec(String(output))?.[1])
-      expect(isAlive(pid)).toBe(true)
+      const { runner, pid } = await startInRunner(kind === 'script' ? child : asBinary(child))
       runner.kill('SIGKILL')
       await expect.poll(() => isAlive(pid)).toBe(false)
     })
   }
+
+  it('lets a binary save for more than a minute after the runner is killed', async () => {
+    // In the leash, a minute passes at once.
+    const source = 'const wait = setTimeout; globalThis.setTimeout = (done, ms) => wait(done, ms - 60_000)'
+    const env = { NODE_OPTIONS: `--import=data:text/javascript,${encodeURIComponent(source)}` }
+    const child = asBinary(spec('child', SAVES, env))
+    const { runner, pid } = await startInRunner(child)
+    runner.kill('SIGKILL')
+    const output = () => readFileSync(child.logPath, 'utf8')
+    await until(() => output().includes('saving') || !isAlive(pid))
+    process.kill(pid, 'SIGUSR2')
+    await until(() => !isAlive(pid))
+    expect(output()).toContain('saved')
+  })
 })

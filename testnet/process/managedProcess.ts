@@ -15,7 +15,7 @@ export interface ProcessSpec {
   env?: Record<string, string>
   /** The file to which output is appended. The last 20 MB are kept. */
   logPath: string
-  /** The program saves its data on SIGINT and ends soon, so it is never killed. */
+  /** The program saves its data on SIGINT, and is killed only if that takes minutes. */
   savesOnInterrupt?: boolean
 }
 
@@ -35,6 +35,9 @@ export interface Ending {
 
 /** Interval of log size checks. A busy program writes a few MB in this time. */
 const LOG_CHECK_MS = 1_000
+
+/** Limit for a program that saves on interrupt, the same as that of its leash (leashedBinary.mjs). */
+const SAVE_TIMEOUT_MS = 300_000
 
 const LEASH = new URL('leash.mjs', import.meta.url).href
 const LEASHED_BINARY = fileURLToPath(new URL('leashedBinary.mjs', import.meta.url))
@@ -131,14 +134,18 @@ export class ManagedProcess {
     return true
   }
 
-  /** Sends `signal`, and kills the program after `timeoutMs`. Resolves to whether it ended without a kill. */
+  /**
+   * Sends `signal`, and kills the program after `timeoutMs`, or later if it saves on interrupt. Resolves to whether it ended without
+   * a kill.
+   */
   async stop(signal: NodeJS.Signals, timeoutMs: number): Promise<boolean> {
     if (!this.running) return true
     this.child.kill(signal)
     // A paused program receives no signal but a kill.
     this.resume()
     const cancelled = new AbortController()
-    const late = delay(timeoutMs, 'late' as const, { signal: cancelled.signal }).catch(() => 'late' as const)
+    const limitMs = this.spec.savesOnInterrupt === true ? SAVE_TIMEOUT_MS : timeoutMs
+    const late = delay(limitMs, 'late' as const, { signal: cancelled.signal }).catch(() => 'late' as const)
     const outcome = await Promise.race([this.exited, late])
     cancelled.abort()
     if (outcome !== 'late') return true

@@ -9,7 +9,7 @@ export interface ProgramModules {
   fail: (error: unknown) => void
 }
 
-/** A program that has not ended this long after its stop signal is killed. */
+/** A program that has not ended this long after its stop signal is killed, unless it saves. */
 const EXIT_TIMEOUT_MS = 15_000
 
 interface Program {
@@ -105,10 +105,7 @@ export class RunningPrograms {
     if (!process.running) throw new UsageError(`${name} does not run`)
     this.dismissed.add(process)
     const isWilling = await process.stop(signal, EXIT_TIMEOUT_MS)
-    if (!isWilling) {
-      const message = `${name} did not end within ${EXIT_TIMEOUT_MS / 1000} s: killed`
-      this.modules.emit({ event: 'warning', message })
-    }
+    if (!isWilling) this.modules.emit({ event: 'warning', message: `${name} did not end in time: killed` })
     return isWilling
   }
 
