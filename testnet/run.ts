@@ -25,6 +25,7 @@ import { checkSameChain, checkSameFork, clearDirectory, lockDirectory, readManif
 import { assignPorts, checkPortsFree, claimPorts, type TestnetPorts } from './runner/ports.ts'
 import { checkDisk, checkMachine, memoryOf, thisMachine } from './runner/resources.ts'
 import { describeNodes, openLinks, openToken, type TestnetSetup } from './runner/setup.ts'
+import { finishRestore } from './runner/snapshots.ts'
 import { Testnet } from './runner/testnet.ts'
 import { chooseScenarios, type NamedScenario, optionsFor } from './scenarios/chooseScenarios.ts'
 import { runScenarios } from './scenarios/runScenarios.ts'
@@ -58,6 +59,7 @@ async function run(
   process.once('exit', unlock)
   // Choose the ports first: if that fails, `--reset` must not have deleted anything.
   const ports = await choosePorts(options)
+  finishRestore(layout)
   const { chain, resumed, upgradeBundle } = openChain(layout, options, given)
   const limits = clientLimits(options, chain)
   const setup = {
@@ -86,7 +88,9 @@ async function run(
   const view = createView({ json: options.json, plain: isPlain }, isInteractive ? controls : undefined)
   let isReady = false
   const explain = (error: unknown): unknown =>
-    resumed && !isReady && !isFileError(error) ? withResetHint(error) : withDirectory(error, layout.dir)
+    resumed && !isReady && !isFileError(error) && !(error instanceof UsageError)
+      ? withResetHint(error)
+      : withDirectory(error, layout.dir)
   const listeners: Emit[] = [(event) => view.handle(event)]
   const emit: Emit = (event) => {
     for (const listener of listeners) listener(event)

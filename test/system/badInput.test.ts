@@ -1,7 +1,7 @@
 import { spawn } from 'node:child_process'
 import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
-import { join } from 'node:path'
+import { dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest'
 import { WAIT_LIMIT_MS } from '../../src/lib/testUtils/until.ts'
@@ -37,6 +37,17 @@ function run(script: string, args: readonly string[], env: Record<string, string
       resolve({ ...ended, code })
     })
   })
+}
+
+/** A directory with a kept chain, of which one file is written. */
+function keptChain(folder: string, name: string, text: string): { dir: string; path: string } {
+  const dir = join(directory, `kept-${folder}`)
+  const path = join(dir, folder, name)
+  mkdirSync(dirname(path), { recursive: true })
+  writeFileSync(path, text)
+  const chain = { l1ChainId: 900, l2ChainId: 901, blockTime: 1, l1BlockTime: 2, genesisTime: 1, forks: {} }
+  writeFileSync(join(dir, 'testnet.json'), JSON.stringify({ version: 1, complete: true, chain }))
+  return { dir, path }
 }
 
 const ROLLUP_NODE = 'bin/devium--batcher.mjs'
@@ -245,15 +256,15 @@ describe('the testnet runner refuses', () => {
   })
 
   it('an invalid key, without showing it', async () => {
-    const dir = join(directory, 'damaged')
-    const jwt = join(dir, 'sequencer', 'jwt.txt')
-    mkdirSync(join(dir, 'sequencer'), { recursive: true })
-    writeFileSync(jwt, 'c0ffee')
-    const chain = { l1ChainId: 900, l2ChainId: 901, blockTime: 1, l1BlockTime: 2, genesisTime: 1, forks: {} }
-    writeFileSync(join(dir, 'testnet.json'), JSON.stringify({ version: 1, complete: true, chain }))
+    const { dir, path: jwt } = keptChain('sequencer', 'jwt.txt', 'c0ffee')
     const ended = await run(TESTNET, ['--base-port', '0', '--dir', dir])
     expectRefusal(ended, new RegExp(`: JWT secret file ${jwt} must hold 32 bytes of hex`))
     expect(ended.stdout + ended.stderr).not.toContain('c0ffee')
+  })
+
+  it('a damaged file of a kept chain, without the advice to delete the chain', async () => {
+    const { dir, path } = keptChain('join', 'rollup.json', '{"genesis":')
+    expectRefusal(await run(TESTNET, ['--base-port', '0', '--dir', dir]), new RegExp(`: ${path} is damaged`))
   })
 
   it('unknown forks, and forks out of order', async () => {

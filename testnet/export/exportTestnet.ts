@@ -28,7 +28,8 @@ export function exportTestnet(
 
   const { genesis, rollupConfig, l1Config, dependencySet, upgradeBundle } = layout
   const files = [rollupConfig, l1Config, dependencySet, upgradeBundle].filter((path) => existsSync(path))
-  for (const path of [genesis, ...files]) copyFileSync(path, join(chainDir, basename(path)))
+  // Not copied with their mode: the user of a container may be another than that of this testnet.
+  for (const path of [genesis, ...files]) writeFileSync(join(chainDir, basename(path)), readFileSync(path))
   // The secret of the Engine API, which no container publishes.
   writeFileSync(join(chainDir, 'jwt.txt'), randomBytes(32).toString('hex'))
   const parts = Array.from({ length: Math.ceil(packedL1State.length / PART_BYTES) }, (_, index) => partName(index))

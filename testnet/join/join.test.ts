@@ -1,7 +1,8 @@
-import { mkdtempSync, rmSync } from 'node:fs'
+import { linkSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { expect, it, onTestFinished } from 'vitest'
+import { testnetLayout } from '../runner/layout.ts'
 import { fetchInvitation } from './fetchInvitation.ts'
 import { type Invitation, serveInvitation } from './invitation.ts'
 import { joinTestnet } from './joinTestnet.ts'
@@ -32,6 +33,23 @@ it('is refused if it is not ready, missing, or something else', async () => {
   const other = await served(() => ({ ...INVITATION, files: { ...INVITATION.files, ...{ '../passwd': 'x' } } }))
   await expect(fetchInvitation(other, signal)).rejects.toThrow(/has no testnet to join: /)
   await expect(fetchInvitation('file:///etc/passwd', signal)).rejects.toThrow('join: expected http://HOST:PORT')
+})
+
+it('replaces the files of a node whole, and names a damaged one', async () => {
+  const dir = mkdtempSync(join(tmpdir(), 'devium-join-'))
+  onTestFinished(() => rmSync(dir, { recursive: true }))
+  const { joinDir, genesis, rollupConfig } = testnetLayout(dir)
+  mkdirSync(joinDir)
+  writeFileSync(genesis, 'old')
+  linkSync(genesis, join(dir, 'old'))
+  const joining = { url: await served(() => INVITATION), dir, basePort: 0 }
+  const context = { signal, fail: () => {}, print: () => {} }
+  // The programs do not start with this genesis. At that point the files have been written.
+  await joinTestnet(joining, context).catch(() => {})
+  expect(readFileSync(genesis, 'utf8')).toBe('{}')
+  expect(readFileSync(join(dir, 'old'), 'utf8')).toBe('old')
+  writeFileSync(rollupConfig, '{"genesis":')
+  await expect(joinTestnet(joining, context)).rejects.toThrow(`${rollupConfig} is damaged`)
 })
 
 it('starts nothing in a directory that holds a node of another testnet', async () => {

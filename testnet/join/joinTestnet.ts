@@ -1,10 +1,12 @@
-import { existsSync, readFileSync } from 'node:fs'
+import { existsSync } from 'node:fs'
 import { writeFile } from 'node:fs/promises'
+import { isDeepStrictEqual } from 'node:util'
 import { createRpcClient } from '../../src/jsonRpc/client.ts'
 import { UsageError } from '../../src/lib/errors.ts'
 import { loadJwtSecret, loadSecret } from '../../src/lib/jwt.ts'
 import { makeDirectory } from '../../src/lib/makeDirectory.ts'
 import { untilAborted } from '../../src/lib/untilAborted.ts'
+import { writeWhole } from '../../src/lib/wholeFile.ts'
 import { ProcessGroup } from '../process/processGroup.ts'
 import { nodeLayout, type TestnetLayout, testnetLayout } from '../runner/layout.ts'
 import { lockDirectory } from '../runner/manifest.ts'
@@ -12,6 +14,7 @@ import { assignPorts, checkPortsFree, claimPorts } from '../runner/ports.ts'
 import { programSpec } from '../runner/programSpecs.ts'
 import { geth, gethInit, gethProgram, type NodeCallOptions, nodeProgram, rollupNode } from '../runner/programs.ts'
 import { waitForAnswer } from '../runner/readiness.ts'
+import { readJson } from '../runner/readJson.ts'
 import { fetchInvitation } from './fetchInvitation.ts'
 import type { Invitation } from './invitation.ts'
 
@@ -57,10 +60,10 @@ export async function joinTestnet(options: JoinOptions, { signal, fail, print }:
 /** Throws UsageError if the directory holds a node of another chain. */
 async function writeFiles(layout: TestnetLayout, { files }: Invitation): Promise<ChainFiles> {
   const { rollupConfig } = layout
-  if (existsSync(rollupConfig) && genesisOf(readFileSync(rollupConfig, 'utf8')) !== genesisOf(files.rollupConfig)) {
+  const theirs = JSON.parse(files.rollupConfig).genesis
+  if (existsSync(rollupConfig) && !isDeepStrictEqual(readJson(rollupConfig).genesis, theirs)) {
     throw new UsageError(`--dir ${layout.dir} holds a node of another testnet: choose another, or delete it`)
   }
-  makeDirectory(layout.joinDir)
   const { genesis, l1Config } = layout
   const paths: ChainFiles = {
     ...{ genesis, rollupConfig, l1Config },
@@ -69,17 +72,13 @@ async function writeFiles(layout: TestnetLayout, { files }: Invitation): Promise
   }
   for (const name of CHAIN_FILES) {
     const [path, text] = [paths[name], files[name]]
-    if (path !== undefined && text !== undefined) await writeFile(path, text)
+    if (path !== undefined && text !== undefined) await writeWhole(path, text)
   }
   return paths
 }
 
 const CHAIN_FILES = ['genesis', 'rollupConfig', 'l1Config', 'dependencySet', 'upgradeBundle'] as const
 type ChainFiles = Pick<NodeCallOptions['files'], (typeof CHAIN_FILES)[number]>
-
-function genesisOf(rollupConfig: string): string {
-  return JSON.stringify(JSON.parse(rollupConfig).genesis)
-}
 
 async function callOf(
   layout: TestnetLayout,

@@ -1,12 +1,12 @@
-import { readFile, writeFile } from 'node:fs/promises'
 import type { RpcClient } from '../../src/jsonRpc/client.ts'
+import { writeWhole } from '../../src/lib/wholeFile.ts'
 import { FORKS } from '../../src/rollup/protocol/index.ts'
 import { chainConfig } from '../genesis/l2Genesis.ts'
 import { readL1Block } from '../l1/rpc.ts'
 import { ChainMaker } from './chain.ts'
 import type { Emit } from './events.ts'
 import type { L1 } from './l1.ts'
-import { writeManifest } from './manifest.ts'
+import { readJson } from './readJson.ts'
 import type { TestnetSetup } from './setup.ts'
 
 /** The progress of the files that nodes start with. */
@@ -21,7 +21,7 @@ export interface ChainFiles {
 }
 
 export interface ChainOrigin {
-  l1: L1
+  l1: Pick<L1, 'create' | 'deploy' | 'resume'>
   l1Client: RpcClient
   emit: Emit
   reached: (milestone: string) => void
@@ -34,7 +34,6 @@ export function makeChain(
   { layout, chain }: ChainSetup,
   signal: AbortSignal,
 ): ChainFiles {
-  writeManifest(layout, { version: 1, chain, complete: false })
   const maker = new ChainMaker(layout, chain)
   const created = l1.create(maker, signal)
   const genesis = maker.writeGenesis()
@@ -55,32 +54,21 @@ export function makeChain(
 }
 
 /** Resumes the kept chain, with the forks added to it. */
-export async function resumeChain(
-  origin: ChainOrigin,
-  { layout, chain }: ChainSetup,
-  signal: AbortSignal,
-): Promise<ChainFiles> {
-  // The manifest is written first. If this start is interrupted, the next start adds the forks.
-  writeManifest(layout, { version: 1, chain, complete: true })
-  const complete = resumeL1(origin, signal)
+export function resumeChain(origin: ChainOrigin, { layout, chain }: ChainSetup, signal: AbortSignal): ChainFiles {
   const { genesis, rollupConfig } = layout
-  const config = await readJson(rollupConfig)
+  const config = readJson(rollupConfig)
   const isComplete = FORKS.every((fork) => config[`${fork}_time`] === chain.forks[fork])
-  if (isComplete) return { genesisWritten: Promise.resolve(), complete }
+  if (isComplete) return { genesisWritten: Promise.resolve(), complete: resumeL1(origin, signal) }
   // The genesis block does not change.
-  const withForks = { ...(await readJson(genesis)), config: chainConfig(chain) }
+  const withForks = { ...readJson(genesis), config: chainConfig(chain) }
   const times = Object.fromEntries(FORKS.map((fork) => [`${fork}_time`, chain.forks[fork]]))
   return {
-    genesisWritten: writeFile(genesis, JSON.stringify(withForks)),
-    complete,
+    genesisWritten: writeWhole(genesis, JSON.stringify(withForks)),
+    complete: resumeL1(origin, signal),
     initAgain: true,
     // Written last, because it tells whether the forks are written.
-    finish: () => writeFile(rollupConfig, `${JSON.stringify({ ...config, ...times }, null, 2)}\n`),
+    finish: () => writeWhole(rollupConfig, `${JSON.stringify({ ...config, ...times }, null, 2)}\n`),
   }
-}
-
-async function readJson(path: string): Promise<Record<string, unknown>> {
-  return JSON.parse(await readFile(path, 'utf8'))
 }
 
 async function resumeL1({ l1, l1Client, emit, reached }: ChainOrigin, signal: AbortSignal): Promise<void> {

@@ -1,4 +1,4 @@
-import { readFile, writeFile } from 'node:fs/promises'
+import { writeFile } from 'node:fs/promises'
 import { dirname } from 'node:path'
 import { createRpcClient, type RpcClient } from '../../src/jsonRpc/client.ts'
 import { systemClock } from '../../src/lib/clock.ts'
@@ -7,6 +7,7 @@ import { toHex } from '../../src/lib/hex.ts'
 import { loadJwtSecret } from '../../src/lib/jwt.ts'
 import type { Logger } from '../../src/lib/logger.ts'
 import { makeDirectory } from '../../src/lib/makeDirectory.ts'
+import { writeWhole } from '../../src/lib/wholeFile.ts'
 import type { BlockId } from '../../src/rollup/protocol/index.ts'
 import { BeaconService, type BlobMode } from '../l1/beaconService.ts'
 import { BlobStore } from '../l1/consensus/blobStore.ts'
@@ -22,6 +23,7 @@ import type { ChainMaker } from './chain.ts'
 import { type L1, L1_PROGRAM } from './l1.ts'
 import { createOwnLogger } from './ownLog.ts'
 import { waitForL1 } from './readiness.ts'
+import { readJson } from './readJson.ts'
 import type { RunningPrograms } from './runningPrograms.ts'
 import type { TestnetSetup } from './setup.ts'
 
@@ -77,8 +79,8 @@ export class GethL1 implements L1 {
   async resume(signal: AbortSignal): Promise<void> {
     const { layout, chain } = this.setup
     // A fork may have been added. The genesis block does not change.
-    const genesis: Record<string, unknown> = JSON.parse(await readFile(layout.l1Genesis, 'utf8'))
-    await writeFile(layout.l1Genesis, JSON.stringify({ ...genesis, config: gethChainConfig(chain) }))
+    const genesis = { ...readJson(layout.l1Genesis), config: gethChainConfig(chain) }
+    await writeWhole(layout.l1Genesis, JSON.stringify(genesis))
     await this.start(signal)
     this.making = (await this.openConsensus()).run(this.stopping.signal)
   }

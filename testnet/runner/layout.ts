@@ -11,7 +11,7 @@ export function testnetLayout(dir: string) {
   return {
     dir,
     manifest: join(dir, 'testnet.json'),
-    /** Process id of the runner that uses the directory. */
+    /** Process id and start of the runner that uses the directory. */
     lock: join(dir, 'runner.pid'),
     joinDir,
     genesis: join(joinDir, 'genesis.json'),

@@ -1,4 +1,4 @@
-import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { existsSync, linkSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
@@ -29,17 +29,27 @@ beforeEach(() => {
 afterEach(() => rmSync(layout.dir, { recursive: true, force: true }))
 
 describe('manifest', () => {
-  it('reads back what it wrote', () => {
+  it('reads back what it wrote', async () => {
     expect(readManifest(layout)).toBeUndefined()
-    writeManifest(layout, { version: 1, chain, complete: true })
+    await writeManifest(layout, { version: 1, chain, complete: true })
     expect(readManifest(layout)).toEqual({ version: 1, chain, complete: true })
   })
 
+  it('is replaced whole, so that a kill leaves the old one', async () => {
+    writeFileSync(layout.manifest, 'old')
+    const old = join(layout.dir, 'old')
+    linkSync(layout.manifest, old)
+    await writeManifest(layout, { version: 1, chain, complete: true })
+    expect(readFileSync(old, 'utf8')).toBe('old')
+  })
+
   it('of another kind is refused', () => {
-    for (const other of ['{"version":9}', '{"version":1,"chain":{"forks":{}},"complete":true}', 'nothing']) {
+    for (const other of ['{"version":9}', '{"version":1,"chain":{"forks":{}},"complete":true}']) {
       writeFileSync(layout.manifest, other)
       expect(() => readManifest(layout), other).toThrow('is not a testnet this version knows')
     }
+    writeFileSync(layout.manifest, '{"version":')
+    expect(() => readManifest(layout)).toThrow(`${layout.manifest} is damaged`)
     // The same as --reset.
     clearDirectory(layout)
     expect(readManifest(layout)).toBeUndefined()
@@ -72,6 +82,7 @@ describe('directory', () => {
   it('is locked by one runner at a time', () => {
     const unlock = lockDirectory(layout)
     expect(() => lockDirectory(layout)).toThrow(`another testnet (process ${process.pid}) runs in`)
+    expect(() => lockDirectory(layout)).toThrow(`delete ${layout.lock}`)
     unlock()
     expect(existsSync(layout.lock)).toBe(false)
     lockDirectory(layout)()
@@ -81,15 +92,23 @@ describe('directory', () => {
     // Larger than any process id.
     writeFileSync(layout.lock, '99999999')
     const unlock = lockDirectory(layout)
-    expect(readFileSync(layout.lock, 'utf8')).toBe(String(process.pid))
+    expect(readFileSync(layout.lock, 'utf8').split('\n')[0]).toBe(String(process.pid))
     unlock()
   })
 
-  it('is refused if it holds other files, and a reset keeps them', () => {
+  it('is unlocked if another process has the number of its killed runner', () => {
+    // Locks of earlier versions do not hold the start of the process.
+    writeFileSync(layout.lock, String(process.pid))
+    expect(() => lockDirectory(layout)).toThrow('another testnet')
+    writeFileSync(layout.lock, `${process.pid}\nbefore the reboot`)
+    lockDirectory(layout)()
+  })
+
+  it('is refused if it holds other files, and a reset keeps them', async () => {
     writeFileSync(join(layout.dir, 'thesis.txt'), 'precious')
     expect(() => clearDirectory(layout)).toThrow('is not empty and holds no testnet')
     mkdirSync(join(layout.dir, 'verifier12'))
-    writeManifest(layout, { version: 1, chain, complete: true })
+    await writeManifest(layout, { version: 1, chain, complete: true })
     clearDirectory(layout)
     expect(existsSync(join(layout.dir, 'verifier12'))).toBe(false)
     expect(readManifest(layout)).toBeUndefined()

@@ -1,11 +1,14 @@
+import { execFileSync } from 'node:child_process'
 import { existsSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { basename, join } from 'node:path'
 import { isErrno, UsageError } from '../../src/lib/errors.ts'
 import { describeFileError } from '../../src/lib/fileErrors.ts'
 import { makeDirectory } from '../../src/lib/makeDirectory.ts'
+import { writeWhole } from '../../src/lib/wholeFile.ts'
 import type { ChainParameters } from '../chainParameters.ts'
 import { forksAround, forksAtGenesis, type TestnetFork } from '../forks.ts'
 import { NODE_NAME_PATTERN, type TestnetLayout } from './layout.ts'
+import { readJson } from './readJson.ts'
 
 /** The data of a chain that is kept between two starts. */
 export interface Manifest {
@@ -17,21 +20,13 @@ export interface Manifest {
 
 /** Undefined if the directory holds no testnet. */
 export function readManifest(layout: TestnetLayout): Manifest | undefined {
-  let text: string
-  try {
-    text = readFileSync(layout.manifest, 'utf8')
-  } catch (error) {
-    if (isErrno(error, 'ENOENT')) return undefined
-    throw error
+  if (!existsSync(layout.manifest)) return undefined
+  const manifest = readJson(layout.manifest) as Partial<Manifest>
+  if (manifest.version === 1 && manifest.chain !== undefined && hasNumbers(manifest.chain)) {
+    // Old manifests, from before the fork was configurable.
+    const forks = manifest.chain.forks ?? forksAtGenesis('holocene')
+    return { version: 1, chain: { ...manifest.chain, forks }, complete: manifest.complete === true }
   }
-  try {
-    const manifest = JSON.parse(text) as Partial<Manifest>
-    if (manifest.version === 1 && manifest.chain !== undefined && hasNumbers(manifest.chain)) {
-      // Old manifests, from before the fork was configurable.
-      const forks = manifest.chain.forks ?? forksAtGenesis('holocene')
-      return { version: 1, chain: { ...manifest.chain, forks }, complete: manifest.complete === true }
-    }
-  } catch {}
   throw new UsageError(`${layout.manifest} is not a testnet this version knows: use another --dir, or --reset`)
 }
 
@@ -39,8 +34,8 @@ function hasNumbers({ l1ChainId, l2ChainId, blockTime, l1BlockTime, genesisTime 
   return [l1ChainId, l2ChainId, blockTime, l1BlockTime, genesisTime].every(Number.isSafeInteger)
 }
 
-export function writeManifest(layout: TestnetLayout, manifest: Manifest): void {
-  writeFileSync(layout.manifest, `${JSON.stringify(manifest, null, 2)}\n`)
+export function writeManifest(layout: TestnetLayout, manifest: Manifest): Promise<void> {
+  return writeWhole(layout.manifest, `${JSON.stringify(manifest, null, 2)}\n`)
 }
 
 /** Throws UsageError if a given flag contradicts the kept chain. */
@@ -77,7 +72,7 @@ export function lockDirectory(layout: TestnetLayout): () => void {
   makeDirectory(layout.dir)
   for (let attempt = 0; ; attempt++) {
     try {
-      writeFileSync(layout.lock, String(process.pid), { flag: 'wx' })
+      writeFileSync(layout.lock, `${process.pid}\n${startOf(process.pid)}`, { flag: 'wx' })
       return () => rmSync(layout.lock, { force: true })
     } catch (cause) {
       if (!isErrno(cause, 'EEXIST') || attempt > 0) {
@@ -85,10 +80,10 @@ export function lockDirectory(layout: TestnetLayout): () => void {
         const reason = isErrno(cause, 'ENOENT') ? 'the system does not allow files there' : describeFileError(cause)
         throw new UsageError(`cannot write to --dir ${layout.dir}: ${reason}`)
       }
-      const pid = Number(readFileSync(layout.lock, 'utf8'))
-      if (isAlive(pid))
+      const [pid, start = ''] = readFileSync(layout.lock, 'utf8').split('\n')
+      if (isAlive(Number(pid), start))
         throw new UsageError(
-          `another testnet (process ${pid}) runs in ${layout.dir}: choose another --dir and --base-port`,
+          `another testnet (process ${pid}) runs in ${layout.dir}: choose another --dir and --base-port; if that process is no testnet, delete ${layout.lock}`,
         )
       rmSync(layout.lock, { force: true })
     }
@@ -104,10 +99,10 @@ export function clearDirectory(layout: TestnetLayout): void {
   else checkDirectoryUsable(layout)
 }
 
-/** The entries of a testnet's chain in its directory: the manifest, L1, the join files, and the nodes. */
+/** The entries of a testnet's chain in its directory. The manifest is last: it tells that the directory holds a testnet. */
 export function chainEntries(layout: TestnetLayout): string[] {
   const nodes = readdirSync(layout.dir).filter((name) => NODE_NAME_PATTERN.test(name))
-  return [basename(layout.manifest), 'l1', basename(layout.joinDir), ...nodes]
+  return ['l1', basename(layout.joinDir), ...nodes, basename(layout.manifest)]
 }
 
 function removeTestnet(layout: TestnetLayout): void {
@@ -123,12 +118,27 @@ function checkDirectoryUsable(layout: TestnetLayout): void {
   throw new UsageError(`--dir ${layout.dir} is not empty and holds no testnet: choose another`)
 }
 
-function isAlive(pid: number): boolean {
+/** `start`: what `startOf` returned for the process. After a reboot, another process may have its number. */
+function isAlive(pid: number, start: string): boolean {
   if (!Number.isSafeInteger(pid) || pid <= 0) return false
   try {
     process.kill(pid, 0)
-    return true
   } catch (error) {
-    return isErrno(error, 'EPERM')
+    if (!isErrno(error, 'EPERM')) return false
+  }
+  const found = startOf(pid)
+  return start === '' || found === '' || start === found
+}
+
+/** When the process started, in the system's own form; empty if the system does not tell. */
+function startOf(pid: number): string {
+  try {
+    // Field 22 of proc(5). Field 2 is the name in brackets, and may hold spaces. ps would compute the time anew, a second off.
+    if (process.platform === 'linux')
+      return readFileSync(`/proc/${pid}/stat`, 'utf8').split(') ').at(-1)?.split(' ')[19] ?? ''
+    const env = { ...process.env, LC_ALL: 'C', TZ: 'UTC' }
+    return execFileSync('ps', ['-o', 'lstart=', '-p', String(pid)], { encoding: 'utf8', env, stdio: 'pipe' }).trim()
+  } catch {
+    return ''
   }
 }

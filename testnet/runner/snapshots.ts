@@ -10,8 +10,10 @@ import { chainEntries, readManifest } from './manifest.ts'
 
 /** Valid as a directory name on all systems. */
 const NAME = /^[\w-]{1,64}$/
-/** Suffix of incomplete copies. It is not valid in a snapshot's name. */
+/** A copy that is being made, or that a restore moves into place. It is not valid as a snapshot's name. */
 const PARTIAL = '.partial'
+/** The data that a restore replaces. It exists until the restore has ended. */
+const REPLACED = '.replaced'
 
 /** Copies of a testnet's data. All programs must have ended during `take` and before the restore. */
 export class Snapshots {
@@ -62,13 +64,7 @@ export class Snapshots {
   async prepare(name: string): Promise<() => void> {
     const partial = this.emptyPartial()
     await this.copy(testnetLayout(this.directory(name)), partial)
-    return () => {
-      // A node added after the snapshot has no data in it, and starts from genesis.
-      for (const entry of chainEntries(this.layout))
-        rmSync(join(this.layout.dir, entry), { recursive: true, force: true })
-      for (const entry of readdirSync(partial)) renameSync(join(partial, entry), join(this.layout.dir, entry))
-      rmSync(partial, { recursive: true })
-    }
+    return () => replaceData(this.layout)
   }
 
   private async copy(from: TestnetLayout, to: string): Promise<void> {
@@ -83,6 +79,8 @@ export class Snapshots {
   }
 
   private emptyPartial(): string {
+    if (existsSync(this.directory(REPLACED)))
+      throw new UsageError('a restore was interrupted: stop the testnet, and its next start finishes the restore')
     const partial = this.directory(PARTIAL)
     rmSync(partial, { recursive: true, force: true })
     makeDirectory(this.layout.snapshots)
@@ -92,5 +90,30 @@ export class Snapshots {
 
   private directory(name: string): string {
     return join(this.layout.snapshots, name)
+  }
+}
+
+/** Finishes a restore that was interrupted, if there is one. */
+export function finishRestore(layout: TestnetLayout): void {
+  if (existsSync(join(layout.snapshots, REPLACED))) replaceData(layout)
+}
+
+/**
+ * Replaces all data by the copy in `.partial`, and deletes the old data at the end. Manifests move last, so they tell a call after
+ * an interruption where to continue.
+ */
+function replaceData(layout: TestnetLayout): void {
+  const copy = testnetLayout(join(layout.snapshots, PARTIAL))
+  const replaced = testnetLayout(join(layout.snapshots, REPLACED))
+  makeDirectory(replaced.dir)
+  // A node added after the snapshot has no data in it, and starts from genesis.
+  if (existsSync(copy.manifest) && existsSync(layout.manifest)) moveData(layout, replaced)
+  moveData(copy, layout)
+  for (const { dir } of [replaced, copy]) rmSync(dir, { recursive: true })
+}
+
+function moveData(from: TestnetLayout, to: TestnetLayout): void {
+  for (const entry of chainEntries(from)) {
+    if (existsSync(join(from.dir, entry))) renameSync(join(from.dir, entry), join(to.dir, entry))
   }
 }

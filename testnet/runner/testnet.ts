@@ -130,13 +130,15 @@ export class Testnet {
   async start(signal: AbortSignal): Promise<void> {
     const { setup } = this
     const origin = { l1: this.l1, l1Client: this.l1Client, emit: this.modules.emit, reached: this.reached.bind(this) }
-    const chainFiles = setup.resumed ? await resumeChain(origin, setup, signal) : makeChain(origin, setup, signal)
+    // The manifest is written first. If this start is interrupted, the next start adds the forks, or makes the chain anew.
+    await writeManifest(setup.layout, { version: 1, chain: setup.chain, complete: setup.resumed })
+    const chainFiles = setup.resumed ? resumeChain(origin, setup, signal) : makeChain(origin, setup, signal)
     const geths = this.startGeths(chainFiles)
     // Both may fail. The first failure is reported.
     await Promise.all([chainFiles.complete, geths])
     await chainFiles.finish?.()
     signal.throwIfAborted()
-    writeManifest(setup.layout, { version: 1, chain: setup.chain, complete: true })
+    await writeManifest(setup.layout, { version: 1, chain: setup.chain, complete: true })
     await writeLagoonFiles(setup.layout, setup.chain, setup.upgradeBundle)
     await writeL1Config(setup, this.l1.chainConfig())
     await writeFile(setup.layout.addresses, `${JSON.stringify(addressBook(this.endpoints), null, 2)}\n`)
