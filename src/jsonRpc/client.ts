@@ -219,8 +219,10 @@ export function bodyOf(calls: readonly OpenCall[], asBatch: boolean): string {
 }
 
 function readBatch(answers: unknown, calls: readonly OpenCall[], what: string): (JsonValue | JsonRpcError)[] {
-  if (!Array.isArray(answers)) {
-    const error = unwrap(answers, what)
+  // A server refuses a whole batch by one error. geth sends it as a list.
+  const isRefusal = Array.isArray(answers) && answers.length === 1 && calls.length > 1
+  if (!Array.isArray(answers) || isRefusal) {
+    const error = unwrap(isRefusal ? answers[0] : answers, what)
     if (error instanceof JsonRpcError) throw error
     throw new RpcTransportError('rpc-transport', `${what}: answer is not a batch`)
   }
