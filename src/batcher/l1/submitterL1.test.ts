@@ -3,11 +3,13 @@ import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vites
 import { type Anvil, startAnvil } from '../../../test/support/anvil.ts'
 import type { RpcClient } from '../../jsonRpc/client.ts'
 import { createPatientClient } from '../../jsonRpc/testUtils/patientClient.ts'
+import { JsonRpcError, RPC_LIMIT_EXCEEDED, RPC_METHOD_NOT_FOUND } from '../../jsonRpc/types.ts'
 import { createL1 } from '../../l1/index.ts'
 import { type RpcProxy, startRpcProxy } from '../../l1/testUtils/rpcProxy.ts'
 import { ManualClock } from '../../lib/clock.ts'
 import { UsageError } from '../../lib/errors.ts'
 import type { Hex } from '../../lib/hex.ts'
+import { isObject } from '../../lib/jsonReader.ts'
 import { createLogRecorder } from '../testUtils/logRecorder.ts'
 import { createSubmitterL1 } from './submitterL1.ts'
 
@@ -72,6 +74,29 @@ async function setUp() {
 const answers = (proxy: RpcProxy, method: string, change: (result: unknown) => unknown) => {
   proxy.change = (called, result) => (called === method ? change(result) : result)
 }
+
+describe('the blob base fee', () => {
+  const feesWith = (rpcCode: number, withoutMember = '') => {
+    const answering: Pick<RpcClient, 'request' | 'batch'> = {
+      request: rpc.request,
+      batch: async (calls, options) =>
+        (await rpc.batch(calls, options)).map((answer, index) => {
+          if (calls[index]?.method === 'eth_blobBaseFee') return new JsonRpcError(rpcCode, 'refused')
+          return isObject(answer) ? { ...answer, [withoutMember]: undefined } : answer
+        }),
+    }
+    return createSubmitterL1((operation) => operation({ rpc: answering }), 5_000).suggestFees(undefined)
+  }
+
+  it('is undefined on an L1 without the method, or before Cancun', async () => {
+    expect(await feesWith(RPC_METHOD_NOT_FOUND)).toMatchObject({ blobBaseFee: undefined })
+    expect(await feesWith(RPC_LIMIT_EXCEEDED, 'excessBlobGas')).toMatchObject({ blobBaseFee: undefined })
+  })
+
+  it('is unknown after another error, which is thrown', async () => {
+    await expect(feesWith(RPC_LIMIT_EXCEEDED)).rejects.toMatchObject({ rpcCode: RPC_LIMIT_EXCEEDED })
+  })
+})
 
 describe('several L1 endpoints', () => {
   it('replace a failed endpoint until it is healthy again', async () => {

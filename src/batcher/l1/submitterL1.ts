@@ -1,5 +1,5 @@
 import type { RpcCall } from '../../jsonRpc/client.ts'
-import { JsonRpcError, type JsonValue } from '../../jsonRpc/types.ts'
+import { JsonRpcError, type JsonValue, RPC_METHOD_NOT_FOUND } from '../../jsonRpc/types.ts'
 import { type L1Endpoint, L1Error, parseBlock, type QueryL1, toL1BlockRef } from '../../l1/index.ts'
 import { DeviumError } from '../../lib/errors.ts'
 import { type Hex, quantityToBigInt, quantityToNumber, toHex, toQuantity } from '../../lib/hex.ts'
@@ -151,13 +151,14 @@ function readFees([tip, block, blobBaseFee, executed]: Answer[]): FeeSuggestion 
       'txmgr does not support pre-london blocks that do not have a base fee',
     )
   }
+  const lacksMethod = blobBaseFee instanceof JsonRpcError && blobBaseFee.rpcCode === RPC_METHOD_NOT_FOUND
+  const hasBlobs = header.has('excessBlobGas') && !lacksMethod
   return {
     tip: suggested,
     baseFee: header.quantity('baseFeePerGas'),
     blockGasLimit: header.optionalQuantity('gasLimit'),
     isGlamsterdam: header.has('slotNumber'),
-    // An L1 without blobs does not serve eth_blobBaseFee.
-    blobBaseFee: blobBaseFee instanceof JsonRpcError ? undefined : quantityToBigInt(blobBaseFee, 'eth_blobBaseFee'),
+    blobBaseFee: hasBlobs ? quantityToBigInt(orThrow(blobBaseFee), 'eth_blobBaseFee') : undefined,
   }
 }
 
