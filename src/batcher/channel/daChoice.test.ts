@@ -79,6 +79,17 @@ describe('CheapestChoice', () => {
     expect(choice.configFor(500).useBlobs).toBe(false)
   })
 
+  it('reads prices again when the clock was set back', async () => {
+    const prices: FeeSuggestion = { baseFee: GWEI, tip: GWEI, blobBaseFee: 1n }
+    const { choice, clock } = createChoice(async () => ({ ...prices }))
+    await choice.refresh(never)
+    expect(choice.configFor(100_000).useBlobs).toBe(true)
+    prices.blobBaseFee = 1_000n * GWEI
+    await clock.advance(-3_600_000)
+    await choice.refresh(never)
+    expect(choice.configFor(100_000).useBlobs).toBe(false)
+  })
+
   it('is calldata on an L1 that has no blobs', async () => {
     const { choice } = createChoice(async () => ({ baseFee: GWEI, tip: GWEI, blobBaseFee: undefined }))
     await choice.refresh(never)

@@ -103,7 +103,8 @@ export class CheapestChoice implements DaChoice {
 
   async refresh(signal: AbortSignal): Promise<void> {
     const { l1, clock } = this.modules
-    if (clock.now() - this.pricesAtMs < this.options.maxPriceAgeMs) return
+    // The clock may have been set back.
+    if (Math.abs(clock.now() - this.pricesAtMs) < this.options.maxPriceAgeMs) return
     try {
       this.prices = await l1.suggestFees(undefined, signal)
       this.pricesAtMs = clock.now()

@@ -1,5 +1,6 @@
-import { describe, expect, it } from 'vitest'
+import { describe, expect, it, onTestFinished, vi } from 'vitest'
 import { JsonRpcError } from '../../jsonRpc/types.ts'
+import { ManualClock } from '../../lib/clock.ts'
 import { errorWith } from '../../lib/testUtils/errorWith.ts'
 import { FEES, hashOf, S, startSend } from '../testUtils/steppedSend.ts'
 import type { BlobSidecar } from './sidecar.ts'
@@ -68,6 +69,30 @@ describe('a transaction that the L1 accepts', () => {
     expect(await outcome).toMatchObject({ blockNumber: 5 })
   })
 
+  it('is awaited although its nonce is used and receipts cannot be read', async () => {
+    const { outcome, l1, pass } = startSend()
+    await pass(1)
+    l1.receiptFault = new Error('too many requests')
+    l1.mined = { version: 1, block: 5 }
+    l1.nonces.latest = 8
+    await pass(60)
+    l1.receiptFault = undefined
+    await pass(12)
+    expect(await outcome).toMatchObject({ blockNumber: 5 })
+  })
+
+  it('is replaced within one resubmission timeout after the clock was set back', async () => {
+    const { loop, pass } = startSend()
+    await pass(1)
+    const { now } = ManualClock.prototype
+    const setBack = vi.spyOn(ManualClock.prototype, 'now').mockImplementation(function (this: ManualClock) {
+      return now.call(this) - 3_600 * S
+    })
+    onTestFinished(() => setBack.mockRestore())
+    await pass(60)
+    expect(loop.status.bumps).toBe(1)
+  })
+
   it('ends with the reason of the signal', async () => {
     const { outcome, stop, pass } = startSend()
     await pass(1)
@@ -84,7 +109,7 @@ describe('a transaction that the L1 refuses', () => {
     expect(sent.map(([at]) => at)).toEqual([0, 1, 3, 7, 15, 27, 39, 51, 63])
     expect(loop.status).toMatchObject({ problem: 'connection lost', missedBlocks: undefined })
     await pass(49)
-    expect(loop.leftBehind).toBeUndefined()
+    expect(loop.leftBehind).toMatchObject({ nonce: 7 })
     await pass(12)
     await expect(outcome).rejects.toThrow(errorWith('tx-aborted', 'mempool'))
   })
@@ -137,6 +162,7 @@ describe('a transaction that the L1 refuses', () => {
     await pass(0)
     expect(sent).toEqual([[0, 1]])
     expect(loop.status).toMatchObject({ bumps: 0, problem: 'its fees cannot be raised: busy' })
+    expect(loop.leftBehind).toBeUndefined()
     expect(await metric('tx_publish_error_count{error="bump_failed"}')).toBe(1)
   })
 
@@ -195,13 +221,26 @@ describe('a transaction that the L1 refuses', () => {
     expect(sent).toHaveLength(3)
   })
 
+  it('is kept if the L1 accepts it between answers that its nonce is too high', async () => {
+    const { l1, sent, pass } = startSend({ maxRetries: 1, resubmissionTimeoutMs: 600 * S })
+    await pass(1)
+    for (const text of ['nonce too high', undefined, 'nonce too high', undefined]) {
+      l1.refusal = text === undefined ? undefined : new JsonRpcError(-32000, text)
+      await pass(12)
+    }
+    expect(sent).toHaveLength(5)
+  })
+
   it('is given up if the pool holds transactions of the other kind', async () => {
     const { loop, outcome, l1, pass } = startSend()
     expect(loop.isRefusedForKind).toBe(false)
+    l1.refusal = new Error('connection lost')
+    await pass(0)
     l1.refusal = new JsonRpcError(-32000, 'address already reserved')
     await pass(1)
     await expect(outcome).rejects.toThrow(errorWith('tx-aborted', 'address already reserved'))
     expect(loop.isRefusedForKind).toBe(true)
+    expect(loop.leftBehind).toBeUndefined()
   })
 
   it.each(['replacement transaction underpriced', 'transaction underpriced'])(

@@ -57,6 +57,8 @@ export class SendLoop {
   /** Hashes of all versions of the transaction. */
   readonly hashes: Hex[] = []
   private accepted = false
+  /** A publication ended without an answer: the L1 may have accepted it. */
+  private unanswered = false
   /** L1 block of the version that was mined. */
   private minedIn: number | undefined
   private nonceTooLowCount = 0
@@ -95,7 +97,9 @@ export class SendLoop {
 
   /** The newest version, if the L1's pool may still hold it. */
   get leftBehind(): L1Tx | undefined {
-    return this.accepted && !this.mined ? this.tx : undefined
+    // A pool that holds the other kind holds no version.
+    if (this.mined || this.incompatibleType) return undefined
+    return this.accepted || this.unanswered ? this.tx : undefined
   }
 
   /** The L1's pool holds transactions of the other kind. */
@@ -137,6 +141,8 @@ export class SendLoop {
     let bumpAtMs = clock.now() + this.options.resubmissionTimeoutMs
     for (;;) {
       signal.throwIfAborted()
+      // The clock may have been set back.
+      bumpAtMs = Math.min(bumpAtMs, clock.now() + this.options.resubmissionTimeoutMs)
       if (!this.mined && clock.now() >= Math.min(publishAtMs, bumpAtMs)) {
         const resubmit = clock.now() >= bumpAtMs
         this.nonceGap = this.hashes.length > 0 && (await this.standsAboveGap(signal))
@@ -212,6 +218,7 @@ export class SendLoop {
         logger.debug('Transaction successfully published', fields)
         return
       } catch (error) {
+        if (!(error instanceof JsonRpcError)) this.unanswered = true
         signal.throwIfAborted()
         const problem = classifyPublishError(describeError(error), this.options.alreadyPublishedErrors)
         metrics.publishError(PROBLEM_LABELS[problem])
@@ -235,6 +242,7 @@ export class SendLoop {
   private noteTaken(): void {
     this.accepted = true
     this.outOfPoolSinceMs = undefined
+    this.nonceTooHighCount = 0
   }
 
   /** A refusal matters only if the L1's pool does not already hold a version. */
@@ -356,7 +364,11 @@ export class SendLoop {
     const answer = await orUndefined(this.modules, request, signal, 'Unable to query receipts', {
       nonce: this.nonce,
     })
-    if (answer === undefined) return undefined
+    if (answer === undefined) {
+      // The transaction that used the nonce may be ours.
+      this.nonceTooLowCount = 0
+      return undefined
+    }
     const receipt = answer.receipts.find((candidate) => candidate !== undefined)
     if (receipt === undefined) {
       if (this.mined) logger.warn('Transaction left the L1 chain', { nonce: this.nonce })

@@ -63,8 +63,12 @@ describe('a send whose nonce is used', () => {
 
     const third = send(calldata(3))
     await pass(0)
-    l1.onRequest = fault('receipts')
     l1.mine()
+    // The receipts come from a machine that lags behind.
+    const { mined } = l1
+    l1.onRequest = async (method) => {
+      l1.mined = method === 'receipts' ? [] : mined
+    }
     await pass(12)
     await expect(third).rejects.toThrow(LOST)
     expect(foreign).toEqual([])
@@ -164,6 +168,17 @@ describe('cancellation', () => {
     await pass(0)
     expect(sent.slice(2)).toMatchObject([{ nonce: 8, type: 2 }])
     expect(manager.sending).toMatchObject([{ nonce: 8, blobFeeCapWei: undefined }])
+  })
+
+  it('replaces a transaction that was abandoned before the L1 answered', async () => {
+    const stepped = createSteppedManager()
+    const { manager, l1, sent, pass } = stepped
+    l1.onRequest = silence('sendRawTransaction')
+    await leaveBehind(stepped, BLOB)
+    l1.onRequest = async () => undefined
+    void manager.cancelPending(never)
+    await pass(0)
+    expect(sent).toMatchObject([{ nonce: 7, type: 3, to: manager.from }])
   })
 
   it.each([
