@@ -34,7 +34,7 @@ function registries(): Registry[] {
   ofNode.watchHealth(() => ({}))
   createDerivationMetrics(node)
   const batcher = new Registry()
-  createBatcherMetrics(batcher).balance(async () => 0)
+  createBatcherMetrics(batcher).balance(0)
   createTxManagerMetrics(batcher)
   const neverCalled = () => {
     throw new Error('not asked')

@@ -107,6 +107,7 @@ const BATCHER: BatcherStatus = {
   l1: { lastAnswerMs: START_MS, error: undefined },
   rollupNode: { lastAnswerMs: START_MS, error: undefined },
   inFlight: [],
+  loadError: undefined,
   lastHour: { transactions: 0, bytes: 0, costGwei: 0 },
   throttling: false,
 }

@@ -15,6 +15,7 @@ export {
   DATA_AVAILABILITY_TYPES,
   MAX_CHECK_RECENT_TXS_DEPTH,
 } from './submitter/options.ts'
+export { watchBalance } from './submitter/watchBalance.ts'
 export { THROTTLE_CONTROLLERS, type ThrottleOptions } from './throttle/controller.ts'
 export { DEFAULT_MIN_BLOB_FEE_WEI } from './txmgr/fees.ts'
 export { createTxManagerMetrics } from './txmgr/metrics.ts'

@@ -8,6 +8,7 @@ const RUNNING: BatcherStatus = {
   stopping: false,
   from: `0x${'33'.repeat(20)}`,
   waitsFor: undefined,
+  loadError: undefined,
   safe: 9,
   unsafe: 9,
   lastLoaded: undefined,

@@ -1,11 +1,12 @@
 import { describe, expect, it } from 'vitest'
-import { type BatcherStatus, CostWindow, explainStatus } from './status.ts'
+import { type BatcherStatus, CostWindow, explainStatus, isHealthy } from './status.ts'
 
 const healthy: BatcherStatus = {
   running: true,
   stopping: false,
   from: `0x${'33'.repeat(20)}`,
   waitsFor: undefined,
+  loadError: undefined,
   safe: 9,
   unsafe: 9,
   lastLoaded: undefined,
@@ -46,9 +47,12 @@ describe('explainStatus', () => {
   it.each([
     { change: {}, why: 'all blocks of the rollup node are on L1' },
     {
-      change: { unsafe: 12 },
+      change: { unsafe: 12, lastLoaded: { number: 12, hash } },
       why: 'all blocks of the rollup node are on L1. The rollup node has not derived the last 3 blocks yet',
     },
+    { change: { unsafe: 12 }, why: '3 blocks not loaded yet' },
+    { change: { unsafe: 12, lastLoaded: { number: 11, hash } }, why: '1 block not loaded yet' },
+    { change: { loadError: 'the L1 is unusable: refused', waitsFor: 'block 9' }, why: 'the L1 is unusable: refused' },
     {
       change: { rollupNode: { lastAnswerMs: undefined, error: undefined } },
       why: 'the rollup node has not answered yet',
@@ -119,6 +123,11 @@ describe('explainStatus', () => {
   ])('$why', ({ change, why }) => {
     expect(explainStatus({ ...healthy, ...change }, 40_000)).toBe(why)
   })
+})
+
+it('isHealthy is false while blocks cannot be loaded', () => {
+  expect(isHealthy(healthy)).toBe(true)
+  expect(isHealthy({ ...healthy, loadError: 'refused' })).toBe(false)
 })
 
 it('CostWindow sums the costs of the last hour', () => {

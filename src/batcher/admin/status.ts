@@ -11,6 +11,8 @@ export interface BatcherStatus {
   from: Hex
   /** The condition for loading blocks, as a sentence. Undefined if blocks may be loaded. */
   waitsFor: string | undefined
+  /** Why blocks cannot be loaded, as a sentence. Undefined if the last attempt succeeded. */
+  loadError: string | undefined
   safe: number | undefined
   unsafe: number | undefined
   lastLoaded: { number: number; hash: Hex } | undefined
@@ -60,6 +62,7 @@ function explainRun(status: BatcherStatus, nowMs: number): string {
   if (status.rollupNode.lastAnswerMs === undefined) return 'the rollup node has not answered yet'
   if (status.l1.error !== undefined) return `the L1 is unusable: ${status.l1.error}`
   if (status.cancelling !== undefined) return explainCancels(status.cancelling, nowMs)
+  if (status.loadError !== undefined) return status.loadError
   if (status.waitsFor !== undefined) return `waiting before loading blocks: ${status.waitsFor}`
   const [oldest] = status.inFlight
   if (oldest !== undefined) return explainTx(oldest, status, nowMs)
@@ -77,15 +80,18 @@ function explainRun(status: BatcherStatus, nowMs: number): string {
     return `the open channel holds blocks ${open.firstBlock} to ${open.lastBlock}. It closes ${when}`
   }
   if (status.pendingBlocks > 0) return `${countOf(status.pendingBlocks, 'block')} waiting for a channel`
-  const behind = (status.unsafe ?? 0) - (status.safe ?? 0)
+  const { safe = 0, unsafe = 0, lastLoaded } = status
+  const missing = unsafe - Math.max(safe, lastLoaded?.number ?? 0)
+  if (missing > 0) return `${countOf(missing, 'block')} not loaded yet`
+  const behind = unsafe - safe
   const derived = behind > 0 ? `. The rollup node has not derived the last ${countOf(behind, 'block')} yet` : ''
   return `all blocks of the rollup node are on L1${derived}`
 }
 
 /** False if an operator must act. A transaction that waits for its block is no problem. */
 export function isHealthy(status: BatcherStatus): boolean {
-  const { running, rollupNode, l1, craftProblem, sendError, inFlight } = status
-  const problems = [rollupNode.error, l1.error, craftProblem, sendError, ...inFlight.map(({ problem }) => problem)]
+  const { running, rollupNode, l1, loadError, craftProblem, sendError, inFlight } = status
+  const problems = [rollupNode.error, l1.error, loadError, craftProblem, sendError, ...inFlight.map((tx) => tx.problem)]
   return running && problems.every((problem) => problem === undefined)
 }
 

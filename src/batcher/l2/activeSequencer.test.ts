@@ -61,6 +61,15 @@ describe('several sequencers', () => {
     )
   })
 
+  it('are asked again after the clock has gone back', async () => {
+    const { active, clock, sequencer } = setUp()
+    expect(await sequencer.rollup.request('optimism_syncStatus', [])).toBe('a')
+    await clock.advance(-3_600_000)
+    active.set('a', away())
+    active.set('b', true)
+    expect(await sequencer.rollup.request('optimism_syncStatus', [])).toBe('b')
+  })
+
   it('are all named in the error if none is active', async () => {
     const { active, sequencer } = setUp()
     active.set('a', false)

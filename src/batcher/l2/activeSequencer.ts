@@ -60,7 +60,8 @@ export class ActiveSequencer {
   private active(): Promise<SequencerEndpoint> {
     const known = this.endpoints[this.index]
     const { clock } = this.modules
-    if (known !== undefined && clock.now() - this.checkedAtMs < this.options.checkIntervalMs)
+    // The clock may step back.
+    if (known !== undefined && Math.abs(clock.now() - this.checkedAtMs) < this.options.checkIntervalMs)
       return Promise.resolve(known)
     this.checking ??= this.find().finally(() => {
       this.checking = undefined

@@ -31,8 +31,11 @@ export interface ChainFollowerModules
  */
 const MAX_HELD_BYTES = 48 * 1024 * 1024
 /** Failed polls in a row before a stop gives up. */
-const MAX_FAILED_POLLS = 2
+const MAX_FAILED_POLLS = 5
 const RANGE_WARNING = 'Error calculating L2 block range'
+const LOAD_WARNING = 'Error loading blocks, retrying on next tick'
+
+const isFatal = (error: unknown) => error instanceof UsageError || severityOf(error) === 'critical'
 
 /**
  * Keeps the held blocks in step with the L2 chain, from the start of a run to its end. Each poll compares them with the
@@ -56,6 +59,8 @@ export class ChainFollower {
   /** A flush was requested while no block was held. */
   private flushPending = false
   lastStatus: BatcherSyncStatus | undefined
+  /** Why the last poll could not load blocks, as a sentence for operators. */
+  loadError: string | undefined
   rollupNode: Reachability = { lastAnswerMs: undefined, error: undefined }
 
   constructor(modules: ChainFollowerModules, options: BatcherOptions) {
@@ -80,7 +85,7 @@ export class ChainFollower {
         await sleep(clock, this.options.pollIntervalMs, signal)
       } catch (error) {
         if (signal.aborted) return
-        if (error instanceof UsageError || severityOf(error) === 'critical') {
+        if (isFatal(error)) {
           this.modules.onFatal(error)
           return
         }
@@ -94,15 +99,21 @@ export class ChainFollower {
   async loadToHead(signal: AbortSignal): Promise<void> {
     const { l2, clock } = this.modules
     let target = Number.POSITIVE_INFINITY
-    for (let silent = 0; silent < MAX_FAILED_POLLS; ) {
-      target = Math.min(target, await l2.headNumber(signal))
-      const status = await this.poll(signal)
-      const reached = Math.max(status?.safeL2.number ?? -1, this.session?.manager.newestBlock?.number ?? -1)
-      if (this.wait === undefined && reached >= target) return
-      silent = status === undefined ? silent + 1 : 0
-      await sleep(clock, status === undefined ? 0 : this.options.pollIntervalMs, signal)
+    for (let failed = 0; ; ) {
+      try {
+        target = Math.min(target, await l2.headNumber(signal))
+        const status = await this.poll(signal)
+        if (status === undefined)
+          throw new DeviumError('rollup-node-silent', `the rollup node is unusable: ${this.rollupNode.error}`)
+        const reached = Math.max(status.safeL2.number, this.session?.manager.newestBlock?.number ?? -1)
+        if (this.wait === undefined && reached >= target) return
+        failed = 0
+      } catch (error) {
+        if (signal.aborted || isFatal(error) || ++failed === MAX_FAILED_POLLS) throw error
+        this.warnings.warn(LOAD_WARNING, error)
+      }
+      await sleep(clock, this.options.pollIntervalMs, signal)
     }
-    throw new DeviumError('rollup-node-silent', 'the rollup node does not return its sync status')
   }
 
   /** Closes the open channel now. If no block is held, the flush happens with the first block. */
@@ -164,13 +175,17 @@ export class ChainFollower {
     manager.prune(status.safeL2.number)
     try {
       if (actions.load !== undefined) await this.loadRange(this.session, actions.load, status, signal)
+      this.loadError = undefined
       this.flushHeld()
       this.flushPending &&= manager.newestBlock !== undefined
     } catch (error) {
       if (signal.aborted) throw error
-      this.warnings.warn('Error loading blocks, retrying on next tick', error)
+      this.loadError = `loading from the L2 execution client failed: ${describeError(error)}`
+      this.warnings.warn(LOAD_WARNING, error)
     }
-    this.modules.throttler.update(manager.unsafeDaBytes)
+    // Blocks that are not loaded count like the average held block: they wait for L1 too.
+    const unloaded = Math.max(0, status.unsafeL2.number - (manager.newestBlock?.number ?? Number.POSITIVE_INFINITY))
+    this.modules.throttler.update(Math.round(manager.unsafeDaBytes * (1 + unloaded / (manager.blocks.length || 1))))
     // Also without new blocks: the deadline of an open channel may have passed.
     publisher.request()
     return status
@@ -185,7 +200,7 @@ export class ChainFollower {
       this.session ??= await this.modules.connect(status, signal)
       return status
     } catch (error) {
-      if (signal.aborted || error instanceof UsageError || severityOf(error) === 'critical') throw error
+      if (signal.aborted || isFatal(error)) throw error
       this.rollupNode = { ...this.rollupNode, error: describeError(error) }
       this.warnings.warn(RANGE_WARNING, error)
       return undefined
@@ -196,8 +211,10 @@ export class ChainFollower {
     if (this.wait === undefined) return false
     try {
       if (await this.wait.isOver(status, signal)) this.wait = undefined
+      this.loadError = undefined
     } catch (error) {
       if (signal.aborted) throw error
+      this.loadError = `the L1 is unusable: ${describeError(error)}`
       this.warnings.warn(RANGE_WARNING, error)
     }
     return this.wait !== undefined

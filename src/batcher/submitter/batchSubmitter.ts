@@ -95,7 +95,9 @@ export class BatchSubmitter {
       waitsFor: run?.follower.waitsFor,
       safe: follower?.lastStatus?.safeL2.number,
       unsafe: follower?.lastStatus?.unsafeL2.number,
-      lastLoaded: manager?.lastLoaded ?? this.lastLoaded,
+      loadError: follower?.loadError,
+      // Blocks of an earlier run do not count as loaded in this run.
+      lastLoaded: run === undefined ? this.lastLoaded : manager?.lastLoaded,
       firstUnsaved: manager?.firstUnsaved?.number,
       pendingBlocks: manager?.pendingBlockCount ?? 0,
       heldBytes: manager?.memoryBytes ?? 0,

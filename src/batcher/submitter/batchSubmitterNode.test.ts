@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import { errorWith } from '../../lib/testUtils/errorWith.ts'
 import { until } from '../../lib/testUtils/until.ts'
+import { explainStatus, isHealthy } from '../admin/status.ts'
 import { readPostedBlocks } from '../testUtils/l1Batches.ts'
 import { expectedBlocks } from '../testUtils/recordedChain.ts'
 import { submitterInTest } from '../testUtils/submitterInTest.ts'
@@ -137,6 +138,54 @@ describe('a submitter and its rollup node', () => {
     node.unsafe = 6
     await node.derives(6)
     expect(await readPostedBlocks(l1, chain.config, sender)).toHaveLength(6)
+  })
+
+  it('is not healthy while no blocks can be loaded from the execution client', async () => {
+    const setup = await submitterInTest('granite-singular-zlib-calldata')
+    const { node } = setup
+    node.unsafe = 3
+    node.blockFault = true
+    const submitter = setup.create()
+    submitter.start()
+    const why = () => explainStatus(submitter.status, 0)
+    await until(() => why().includes('the database is being compacted'))
+    expect(isHealthy(submitter.status)).toBe(false)
+    node.blockFault = false
+    await node.derives(3)
+    await until(() => why() === 'all blocks of the rollup node are on L1')
+    expect(isHealthy(submitter.status)).toBe(true)
+  })
+
+  it('is not healthy while the L1 does not answer what its pool holds', async () => {
+    const setup = await submitterInTest('granite-singular-zlib-calldata')
+    const { node, l1, log } = setup
+    await l1.request('evm_setAutomine', [false])
+    node.unsafe = 4
+    const first = setup.create()
+    first.start()
+    await log.seen('Transaction successfully published')
+    await first.shutdown()
+    const next = setup.create({ poolTimeoutMs: 60_000 })
+    next.start()
+    await log.seen('Waiting before loading blocks')
+    expect(isHealthy(next.status)).toBe(true)
+    setup.l1Fault = true
+    await until(() => explainStatus(next.status, 0) === 'the L1 is unusable: connect ECONNREFUSED')
+    expect(isHealthy(next.status)).toBe(false)
+    setup.l1Fault = false
+    await until(() => isHealthy(next.status))
+  })
+
+  it('counts blocks that it could not load in the load of the throttle', async () => {
+    const setup = await submitterInTest('granite-singular-zlib-calldata')
+    const { node, log } = setup
+    node.unsafe = 6
+    const submitter = setup.create({ maxChannelDuration: 0 })
+    submitter.start()
+    await log.seen('Added L2 block to local state', 6)
+    node.blockFault = true
+    node.unsafe = 12
+    await until(() => submitter.throttler.status.current_load === Math.round(2 * submitter.status.unsafeDaBytes))
   })
 
   it('ends with an error if L1 is another chain than in the rollup config', async () => {

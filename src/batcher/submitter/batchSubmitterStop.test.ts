@@ -49,6 +49,26 @@ describe('stop and start', () => {
     expect(() => submitter.stop()).toThrow(errorWith('batcher-not-running'))
   })
 
+  it('saves the held blocks although a few requests to the execution client or the rollup node fail', async () => {
+    const setup = await submitterInTest('granite-singular-zlib-calldata')
+    const { node, log } = setup
+    node.unsafe = 4
+    const submitter = setup.create({ maxChannelDuration: 0 })
+    submitter.start()
+    await log.seen('Added L2 block to local state', 4)
+    const { safeNumber } = node
+    let outOfSync = 0
+    node.safeNumber = () => {
+      // Negative: the stop has read the L2 head, and polls.
+      if (node.headFaults < 0 && ++outOfSync > 2) node.currentL1 = undefined
+      return safeNumber.call(node)
+    }
+    node.headFaults = 2
+    node.currentL1 = 1
+    await submitter.stop()
+    expect(await node.safeNumber()).toBe(4)
+  })
+
   it('stops while the rollup node hangs', async () => {
     const setup = await submitterInTest('granite-singular-zlib-calldata')
     setup.node.syncStatusFault = 'hang'
@@ -195,7 +215,7 @@ describe('stop and start', () => {
     expect(lastLoaded?.number).toBe(4)
 
     submitter.start()
-    expect(submitter.status.lastHour).toEqual(lastHour)
+    expect(submitter.status).toMatchObject({ lastHour, lastLoaded: undefined })
   })
 
   it('does not wait for transactions at the end of the program, and the next start finds them', async () => {

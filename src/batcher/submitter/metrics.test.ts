@@ -1,6 +1,8 @@
 import { Registry } from 'prom-client'
 import { expect, it } from 'vitest'
+import { ManualClock } from '../../lib/clock.ts'
 import { createBatcherMetrics } from './metrics.ts'
+import { watchBalance } from './watchBalance.ts'
 
 async function textAfter(act: (metrics: ReturnType<typeof createBatcherMetrics>) => void): Promise<string> {
   const registry = new Registry()
@@ -49,4 +51,38 @@ it('shows the figures of the newest channel manager at each scrape', async () =>
   expect(text).toContain('op_batcher_default_pending_da_bytes 3')
   expect(text).toContain('op_batcher_default_unsafe_da_bytes 4')
   expect(text).toContain('op_batcher_default_channel_queue_length 2')
+})
+
+it('shows the last balance while the L1 does not answer, and none before its first answer', async () => {
+  const clock = new ManualClock()
+  const registry = new Registry()
+  const metrics = createBatcherMetrics(registry)
+  const requests: PromiseWithResolvers<bigint>[] = []
+  const balance = () => {
+    const request = Promise.withResolvers<bigint>()
+    requests.push(request)
+    return request.promise
+  }
+  const shown = async () => /^op_batcher_default_balance (.*)$/m.exec(await registry.metrics())?.[1]
+  const ending = new AbortController()
+  const watching = watchBalance({ l1: { balance }, clock, metrics }, `0x${'33'.repeat(20)}`, ending.signal)
+  expect(await shown()).toBeUndefined()
+  requests[0]?.resolve(2_500_000_000_000_000_000n)
+  await clock.advance(0)
+  await clock.advance(9_999)
+  expect(requests).toHaveLength(1)
+  expect(await shown()).toBe('2.5')
+
+  await clock.advance(1)
+  expect(await shown()).toBe('2.5')
+  requests[1]?.reject(new Error('no answer'))
+  await clock.advance(0)
+  await clock.advance(10_000)
+  expect(await shown()).toBe('2.5')
+  requests[2]?.resolve(1_000_000_000_000_000_000n)
+  await clock.advance(0)
+  expect(await shown()).toBe('1')
+  ending.abort()
+  await watching
+  expect(requests).toHaveLength(3)
 })

@@ -1,4 +1,4 @@
-import { Gauge, type Registry } from 'prom-client'
+import type { Gauge, Registry } from 'prom-client'
 import { createMetricMakers } from '../../lib/metricMakers.ts'
 import { MAX_BLOB_DATA_BYTES } from '../../rollup/protocol/index.ts'
 import type { BatcherBlock } from '../l2/l2Block.ts'
@@ -68,6 +68,7 @@ export function createBatcherMetrics(registry: Registry, now: () => number = Dat
     buckets: BLOB_BUCKETS,
   })
   let held: HeldData | undefined
+  let balance: Gauge | undefined
   watchedByLabel('gauge', 'pending_blocks_count', 'Blocks in no channel', 'stage', () =>
     held === undefined ? {} : { added: held.pendingBlockCount },
   )
@@ -132,20 +133,10 @@ export function createBatcherMetrics(registry: Registry, now: () => number = Dat
       pidIntegral.set(pid.integral)
       pidDerivative.set(pid.derivative)
     },
-    /** `read` is called at each scrape. Ether. */
-    balance(read: () => Promise<number>) {
-      new Gauge({
-        name: `${PREFIX}balance`,
-        help: 'Balance of the batch sender in ether',
-        registers: [registry],
-        async collect() {
-          try {
-            this.set(await read())
-          } catch {
-            // The L1 does not answer: keep the last value.
-          }
-        },
-      })
+    /** In ether. Not shown before the first call. */
+    balance(ether: number) {
+      balance ??= gauge('balance', 'Balance of the batch sender in ether')
+      balance.set(ether)
     },
   }
 }

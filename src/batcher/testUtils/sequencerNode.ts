@@ -32,6 +32,8 @@ export class SequencerNode {
   /** As nodes of 2024 do until their first derived block. */
   emptyLocalSafe = false
   blockFault = false
+  /** Requests for the L2 head that fail from now on. */
+  headFaults = 0
   private readonly l1: RpcClient
   private readonly sender: Hex
   private server: HttpServerHandle | undefined
@@ -59,7 +61,13 @@ export class SequencerNode {
           return true
         },
       ],
-      ['eth_blockNumber', () => `0x${this.unsafe.toString(16)}`],
+      [
+        'eth_blockNumber',
+        () => {
+          if (this.headFaults-- > 0) throw new JsonRpcError(-32000, 'the node is starting')
+          return `0x${this.unsafe.toString(16)}`
+        },
+      ],
       ['eth_getBlockByNumber', ([number]) => this.block(quantityToNumber(number))],
       ['optimism_rollupConfig', () => this.chain.rollup],
       ['optimism_syncStatus', () => this.syncStatus()],

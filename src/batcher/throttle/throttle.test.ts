@@ -106,9 +106,7 @@ describe('block builders', () => {
     await until(() => sent[0]?.length === 1 && sent[1]?.length === 1)
     expect(sent).toEqual([[['0x0', '0x1fbd0']], [['0x0', '0x1fbd0']]])
     expect(throttler.isThrottling).toBe(false)
-    await log.seen(
-      'Block builder cannot be throttled: it does not serve miner_setMaxDASize. Enable its miner namespace',
-    )
+    await log.seen('Block builder is not throttled: it refuses miner_setMaxDASize. Enable its miner namespace')
     await until(() => log.lines.some(({ msg }) => msg.startsWith('Failed to throttle')))
 
     throttler.update(5_000)
@@ -125,6 +123,34 @@ describe('block builders', () => {
     })
     expect(sent[0]?.at(-1)).toEqual(['0x96', '0x7d0'])
     expect(limits.at(-1)).toMatchObject({ maxTxBytes: 150, maxBlockBytes: 2_000 })
+    throttler.stop()
+  })
+
+  it('that refuse the method receive the request again after a minute', async () => {
+    const clock = new ManualClock()
+    const log = createLogRecorder()
+    let calls = 0
+    const answers = [new JsonRpcError(-32603, 'Internal error'), new JsonRpcError(-32601, 'not found'), true]
+    const request = async () => {
+      const answer = answers[calls++] ?? true
+      if (answer instanceof JsonRpcError) throw answer
+      return answer
+    }
+    const builders = [{ url: 'http://builder', request }]
+    const modules = { builders, clock, logger: log.logger, metrics: { throttle: () => {} } }
+    const throttler = new Throttler(modules, options, 5_000)
+    const callsAfter = async (waitMs: number, loadBytes: number) => {
+      await clock.advance(waitMs)
+      throttler.update(loadBytes)
+      await clock.advance(0)
+      return calls
+    }
+    expect(await callsAfter(0, 2_000)).toBe(1)
+    expect(await callsAfter(59_999, 2_100)).toBe(1)
+    expect(await callsAfter(1, 2_200)).toBe(2)
+    expect(await callsAfter(60_000, 2_300)).toBe(3)
+    expect(await callsAfter(1, 2_400)).toBe(4)
+    expect(log.lines.filter(({ lvl, endpoint }) => lvl === 'warn' && endpoint !== undefined)).toHaveLength(1)
     throttler.stop()
   })
 

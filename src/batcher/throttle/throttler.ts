@@ -15,9 +15,9 @@ export interface ThrottlerModules {
   metrics: Pick<BatcherMetrics, 'throttle'>
 }
 
-/** A restarted builder has lost its limits. */
+/** A restarted builder has lost its limits, or serves the method now. */
 const REPEAT_MS = 60_000
-/** JSON-RPC codes that a retry does not fix: unknown method, or invalid parameters. */
+/** JSON-RPC's own codes. Mostly the builder does not serve the method, so asking again soon does not help. */
 const isUnsupported = (error: unknown): error is JsonRpcError =>
   error instanceof JsonRpcError && error.rpcCode >= -32_699 && error.rpcCode <= -32_600
 
@@ -25,8 +25,8 @@ interface Builder {
   rpc: Pick<RpcClient, 'request' | 'url'>
   sent: { limits: ThrottleLimits; atMs: number } | undefined
   isBusy: boolean
-  /** The builder does not serve the method. No more requests are sent to it. */
-  isUnable: boolean
+  /** When the builder refused the method. Undefined once it accepts. */
+  refusedAtMs: number | undefined
 }
 
 /**
@@ -49,7 +49,7 @@ export class Throttler {
     this.options = options
     this.timeoutMs = timeoutMs
     this.controller = new ThrottleController(options)
-    this.builders = modules.builders.map((rpc) => ({ rpc, sent: undefined, isBusy: false, isUnable: false }))
+    this.builders = modules.builders.map((rpc) => ({ rpc, sent: undefined, isBusy: false, refusedAtMs: undefined }))
     this.warnings = new RepeatedWarnings(modules)
   }
 
@@ -98,7 +98,9 @@ export class Throttler {
   private async sendLimits(builder: Builder): Promise<void> {
     const { clock, logger } = this.modules
     const { limits } = this
-    if (limits === undefined || builder.isBusy || builder.isUnable) return
+    if (limits === undefined || builder.isBusy) return
+    const { refusedAtMs } = builder
+    if (refusedAtMs !== undefined && Math.abs(clock.now() - refusedAtMs) < REPEAT_MS) return
     if (isSame(builder.sent?.limits, limits) && clock.now() - (builder.sent?.atMs ?? 0) < REPEAT_MS) return
     builder.isBusy = true
     let failed: unknown
@@ -106,8 +108,10 @@ export class Throttler {
       const params = [toQuantity(limits.maxTxBytes), toQuantity(limits.maxBlockBytes)]
       const call = { timeoutMs: this.timeoutMs, signal: this.stopped.signal }
       const answer = await builder.rpc.request('miner_setMaxDASize', params, call)
-      if (answer === true) builder.sent = { limits, atMs: clock.now() }
-      else failed = `answered ${JSON.stringify(answer)}`
+      if (answer === true) {
+        builder.sent = { limits, atMs: clock.now() }
+        builder.refusedAtMs = undefined
+      } else failed = `answered ${JSON.stringify(answer)}`
     } catch (error) {
       failed = error
     }
@@ -115,13 +119,10 @@ export class Throttler {
     if (this.stopped.signal.aborted) return
     const { url } = builder.rpc
     if (isUnsupported(failed)) {
-      builder.isUnable = true
-      logger.warn(
-        'Block builder cannot be throttled: it does not serve miner_setMaxDASize. Enable its miner namespace',
-        {
-          endpoint: url,
-          err: failed,
-        },
+      builder.refusedAtMs = clock.now()
+      logger[refusedAtMs === undefined ? 'warn' : 'debug'](
+        'Block builder is not throttled: it refuses miner_setMaxDASize. Enable its miner namespace',
+        { endpoint: url, err: failed },
       )
     } else if (failed !== undefined) {
       this.warnings.warn(`Failed to throttle the block builder ${url}, retrying`, failed)

@@ -15,6 +15,7 @@ import {
   type SubmitterL1,
   TxManager,
   type TxSigner,
+  watchBalance,
 } from '../../batcher/index.ts'
 import { createRpcClient, type RpcClient } from '../../jsonRpc/client.ts'
 import { createRpcClientMetrics } from '../../jsonRpc/clientMetrics.ts'
@@ -100,7 +101,7 @@ async function runBatchSubmitter(values: BatchSubmitterValues, { signal, fail, w
       options,
     )
     metrics.info(VERSION)
-    metrics.balance(async () => Number(await l1.balance(signer.address)) / 1e18)
+    void watchBalance({ l1, clock, metrics }, signer.address, signal)
 
     const rpc = createBatcherRpc({ batcher, txManager, setLogLevel: logger.setLevel })
     const dispatcher = createRpcDispatcher({
