@@ -1,4 +1,5 @@
 import { expect, it } from 'vitest'
+import { WrittenJson } from '../../jsonRpc/bodyChunks.ts'
 import type { RpcHandler } from '../../jsonRpc/server.ts'
 import { limitCalls } from './callLimits.ts'
 
@@ -8,7 +9,7 @@ const contextOf = (signal = new AbortController().signal) => ({ signal, isOver: 
 
 it("methods that execute code end at their time limit with geth's message", async () => {
   const { methods: limited } = limitCalls(
-    { eth_call: until, debug_traceCall: until, eth_getLogs: () => 7 },
+    { eth_call: until, debug_traceCall: until, eth_blockNumber: () => 7 },
     { evmTimeoutMs: 20 },
   )
   await expect(limited.eth_call?.([], contextOf())).rejects.toThrow('execution aborted (timeout = 0.02s)')
@@ -17,7 +18,7 @@ it("methods that execute code end at their time limit with geth's message", asyn
     rpcCode: -32602,
     message: expect.stringContaining('"timeout"'),
   })
-  expect(limited.eth_getLogs?.([], contextOf())).toBe(7)
+  expect(limited.eth_blockNumber?.([], contextOf())).toBe(7)
 })
 
 it('methods that execute code end when their client disconnects', async () => {
@@ -56,4 +57,27 @@ it('at most four calls run at a time, at most one of them a trace, and the 257th
   await left
   expect(ran).toBeGreaterThanOrEqual(259)
   expect(stats()).toEqual({ running: 0, waiting: 0 })
+})
+
+it('at most two lists of logs, receipts or transactions are collected at a time, and the 257th waiting one is refused', async () => {
+  const ends: (() => void)[] = []
+  const held: RpcHandler = () => new Promise<unknown>((resolve) => ends.push(() => resolve([7])))
+  const { methods } = limitCalls(
+    { eth_getLogs: held, eth_getBlockReceipts: held, eth_getBlockByHash: held },
+    { evmTimeoutMs: 0 },
+  )
+  const calls = [
+    methods.eth_getLogs?.([], contextOf()),
+    methods.eth_getBlockReceipts?.([], contextOf()),
+    methods.eth_getBlockByHash?.(['0x', true], contextOf()),
+  ]
+  expect(ends).toHaveLength(2)
+  // Hashes of transactions are short.
+  void methods.eth_getBlockByHash?.(['0x', false], contextOf())
+  expect(ends).toHaveLength(3)
+  for (let count = 0; count < 255; count++) calls.push(methods.eth_getLogs?.([], contextOf()))
+  await expect(methods.eth_getLogs?.([], contextOf())).rejects.toMatchObject({ rpcCode: -32005 })
+  ends[0]?.()
+  expect(await calls[0]).toEqual(new WrittenJson(['[7]']))
+  expect(ends).toHaveLength(4)
 })

@@ -1,3 +1,4 @@
+import { WrittenJson, writeInChunks } from '../../jsonRpc/bodyChunks.ts'
 import type { RpcContext } from '../../jsonRpc/callContext.ts'
 import type { RpcHandler } from '../../jsonRpc/server.ts'
 import {
@@ -18,8 +19,12 @@ import type { RpcOptions } from './options.ts'
 const EXECUTES = /^(eth_call|eth_estimateGas|eth_createAccessList|eth_simulateV1|debug_(trace|exec)\w*)$/
 /** Methods that are always slow and may collect much data until they end. */
 const LONG = /^(eth_simulateV1|debug_(trace|exec)\w*)$/
+/** Methods whose answers may list all logs or transactions of a block. */
+const LISTS = /^eth_(getLogs|getBlockReceipts|getBlockByNumber|getBlockByHash)$/
 /** Most calls that execute code at once. Each may hold megabytes, and they share the process's time. */
 const MAX_EXECUTING = 4
+/** Most lists that are collected at once. An RPC process's heap holds two lists of 130,000 logs, but not ten. */
+const MAX_LISTING = 2
 /** Most waiting calls. Further calls are refused. */
 const MAX_WAITING = 256
 const TOO_MANY = 'too many calls are waiting: try again later'
@@ -30,13 +35,29 @@ export interface LimitedMethods {
   stats(): { running: number; waiting: number }
 }
 
-/** Limits the methods that execute code: four calls run at once, and each ends after its time limit. */
+/**
+ * Limits the methods that execute code: four calls run at once, and each ends after its time limit. Of the methods that
+ * list logs or transactions, two calls run at once.
+ */
 export function limitCalls(methods: MethodTable, options: Pick<RpcOptions, 'evmTimeoutMs'>): LimitedMethods {
   const executing = createSemaphore(MAX_EXECUTING)
   // Such a method holds its collected data until it ends.
   const gathering = createSemaphore(1)
   const stats = () => ({ running: executing.active, waiting: executing.waiting + gathering.waiting })
+  const listing = createSemaphore(MAX_LISTING)
+  const list =
+    (name: string, handler: RpcHandler): RpcHandler =>
+    async (params, context) => {
+      if (name.startsWith('eth_getBlockBy') && params[1] !== true) return handler(params, context)
+      if (listing.waiting >= MAX_WAITING) throw new JsonRpcError(RPC_LIMIT_EXCEEDED, TOO_MANY)
+      return listing.run(async () => {
+        context.signal.throwIfAborted()
+        // Bytes are outside V8's heap. Many answers may wait for their clients.
+        return new WrittenJson(await writeInChunks((await handler(params, context)) ?? null, context))
+      })
+    }
   const limit = (name: string, handler: RpcHandler): RpcHandler => {
+    if (LISTS.test(name)) return list(name, handler)
     if (!EXECUTES.test(name)) return handler
     const inTime = timed(handler, (params) => timeLimitOf(name, params, options))
     const run: RpcHandler = (params, context) =>

@@ -24,9 +24,9 @@ export interface RpcOptions {
   maxSuggestedTipWei: bigint
   /** Longest range of one eth_getLogs: its last block less its first (`--rpc.rangelimit`). */
   maxLogRangeBlocks: number
-  /** Most logs of one eth_getLogs. */
+  /** Most logs of one eth_getLogs. One block has no limit. */
   maxLogs: number
-  /** Estimated limit of the characters in an answer of eth_getLogs. */
+  /** Estimated limit of the characters in an answer of eth_getLogs. One block has no limit. */
   maxLogCharacters: number
 }
 

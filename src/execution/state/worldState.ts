@@ -31,6 +31,8 @@ type JournalEntry =
  * memory-mapped tables.
  */
 export class WorldState {
+  /** Whether `commit` lists each node of a deleted storage. A simulation needs only the roots. */
+  listsDeleted = true
   private readonly source: StateSource
   private readonly trie: Trie
   private readonly accounts = new Map<Hex, AccountRecord | undefined>()
@@ -260,7 +262,7 @@ export class WorldState {
     const before = committed.record?.storageRoot ?? EMPTY_STORAGE_ROOT
     const storage = this.storages.get(address)
     const base = record === undefined ? EMPTY_STORAGE_ROOT : (storage?.baseRoot ?? before)
-    if (!equalBytes(base, before)) {
+    if (this.listsDeleted && !equalBytes(base, before)) {
       // The whole storage was deleted.
       const prefix = nodePrefix(key)
       this.source.openTrie(before, address).forEachNode((node, above) => {

@@ -2,9 +2,9 @@ import { EMPTY_BYTES, equalBytes } from '../../lib/bytes.ts'
 import { fromHex, type Hex, toHex, toQuantity } from '../../lib/hex.ts'
 import { BASE_FEE_VAULT_ADDRESS } from '../../rollup/protocol/constants.ts'
 import { isDelegation } from '../evm/delegation.ts'
-import { create2Address } from '../evm/interpreter/calls.ts'
 import type { Frame } from '../evm/interpreter/frame.ts'
 import { opcodeName } from '../evm/interpreter/opcodeTable.ts'
+import type { TracedMessage } from '../evm/interpreter/tracer.ts'
 import { type Word, wordToAddress, wordToSlot } from '../evm/interpreter/word.ts'
 import type { Environment } from '../evm/runMessage.ts'
 import { storageWord } from '../evm/storageWord.ts'
@@ -107,16 +107,14 @@ export class PrestateTracer implements TransactionTracer {
         this.lookupDelegate(target)
         break
       }
-      case 'CREATE':
-        this.noteCreation(createAddress(fromHex(address), this.env?.world.nonce(address) ?? 0n))
-        break
-      case 'CREATE2': {
-        if (sp < 4) break
-        const start = Number(operand(2))
-        const code = memoryAt(frame, start, start + Number(operand(3)))
-        this.noteCreation(create2Address(fromHex(address), operand(4), code))
-      }
     }
+  }
+
+  /** Called after CREATE and CREATE2 are paid for. At `onStep`, their offset and size are unchecked. */
+  onEnter({ kind, to }: TracedMessage): void {
+    if (kind !== 'CREATE' && kind !== 'CREATE2') return
+    this.lookupAccount(to)
+    this.created.add(to)
   }
 
   end(): unknown {
@@ -178,11 +176,6 @@ export class PrestateTracer implements TransactionTracer {
     return toHex(code)
   }
 
-  private noteCreation(address: Hex): void {
-    this.lookupAccount(address)
-    this.created.add(address)
-  }
-
   private lookupAccount(address: Hex): void {
     if (this.before.has(address)) return
     this.budget.take(ACCOUNT_CHARACTERS)
@@ -221,11 +214,4 @@ export class PrestateTracer implements TransactionTracer {
 
 function isEmpty({ balance, nonce, code }: Account): boolean {
   return balance === 0n && nonce === 0n && code.length === 0
-}
-
-/** Bytes beyond the end of memory are zero. */
-function memoryAt({ memory, memorySize }: Frame, start: number, end: number): Uint8Array {
-  const bytes = new Uint8Array(end - start)
-  if (start < memorySize) bytes.set(memory.subarray(start, Math.min(end, memorySize)))
-  return bytes
 }

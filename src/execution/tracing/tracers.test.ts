@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { fromHex, type Hex, toHex } from '../../lib/hex.ts'
+import { create2Address } from '../evm/interpreter/calls.ts'
 import { BlockDriver } from '../testUtils/blockDriver.ts'
 import { type ExecutionNode, startExecutionNode } from '../testUtils/executionNode.ts'
 import { loadRecordedRpc } from '../testUtils/recordedRpc.ts'
@@ -74,6 +75,30 @@ describe('prestateTracer', () => {
       },
     })
     expect(diff).not.toHaveProperty(['pre', made])
+  })
+
+  it('returns the accounts read before a CREATE2 whose memory is too expensive', async () => {
+    // CREATE2 with init code of 2^40 bytes.
+    const stateOverrides = { [NOBODY]: { code: '0x5f650100000000005f5ff5' } }
+    const config = { tracer: 'prestateTracer', stateOverrides }
+    const answer = await node.eth.request('debug_traceCall', [
+      { from: SENDER, to: NOBODY, gas: '0x30000' },
+      'latest',
+      config,
+    ])
+    expect(answer).toHaveProperty(NOBODY)
+  })
+
+  it('shows the account that CREATE2 creates, as it was before', async () => {
+    const made = create2Address(fromHex(NOBODY), 0, new Uint8Array(1))
+    const stateOverrides = { [NOBODY]: { code: '0x5f60015f5ff5' }, [made]: { balance: '0x7' } }
+    const config = { tracer: 'prestateTracer', stateOverrides }
+    const answer = await node.eth.request('debug_traceCall', [
+      { from: SENDER, to: NOBODY, gas: '0x30000' },
+      'latest',
+      config,
+    ])
+    expect(answer).toHaveProperty(made, { balance: '0x7' })
   })
 })
 

@@ -44,6 +44,7 @@ export async function simulateBlocks(
     world: worldAt(base.header),
     gasPool: request.gasCap,
   }
+  simulation.world.listsDeleted = false
   const results: SimulatedBlock[] = []
   let parent = base.header
   for (const plan of planBlocks(request.blocks, base.header)) {

@@ -2,12 +2,15 @@ import { describe, expect, it } from 'vitest'
 import { ManualClock } from '../../../lib/clock.ts'
 import { fromHex, type Hex, toHex } from '../../../lib/hex.ts'
 import { silentLogger } from '../../../lib/logger.ts'
+import type { ReadableChain } from '../../chain/chainView.ts'
 import type { HeadChange } from '../../chain/types.ts'
+import type { Log } from '../../primitives/block.ts'
 import { BlockDriver } from '../../testUtils/blockDriver.ts'
 import { startExecutionNode } from '../../testUtils/executionNode.ts'
 import { loadRecordedRpc, recordedBlock } from '../../testUtils/recordedRpc.ts'
 import { DEV_KEYS, signTransaction } from '../../testUtils/signTransaction.ts'
 import type { RpcModules } from '../context.ts'
+import { DEFAULT_RPC_OPTIONS } from '../options.ts'
 import { FilterStore } from './filterStore.ts'
 import type { LogFilter } from './logFilter.ts'
 import { searchLogs } from './logSearch.ts'
@@ -132,6 +135,10 @@ describe('eth_getLogs', () => {
         message: expect.stringMatching(/500000.*blocks 1 to 2/),
       })
       expect((await search(700_000)).length).toBeGreaterThanOrEqual(3)
+      await expect(search(700_000, { maxLogs: 2 })).rejects.toMatchObject({
+        rpcCode: -32005,
+        message: 'query returned more than 2 results: blocks 1 to 2 fit',
+      })
       // graph-node splits the range on this code, other indexers on op-reth's words.
       await expect(search(700_000, { maxLogRangeBlocks: 1 })).rejects.toMatchObject({
         rpcCode: -32005,
@@ -144,5 +151,21 @@ describe('eth_getLogs', () => {
     } finally {
       await node.close()
     }
+  })
+
+  it('returns all logs of a single block, however many', async () => {
+    const { header } = recordedBlock(loadRecordedRpc('holocene-span-brotli-calldata'), 8)
+    const log: Log = { address: `0x${'ab'.repeat(20)}`, topics: [], data: new Uint8Array(), logIndex: 0 }
+    // Too many for the arguments of one call.
+    const receipt = { blockNumber: header.number, transactionIndex: 0, logs: Array<Log>(200_000).fill(log) }
+    const chain = {
+      head: () => header,
+      headerByNumber: async () => ({ ...header, logsBloom: `0x${'ff'.repeat(256)}` }),
+      receipts: async () => [receipt],
+    } as unknown as ReadableChain
+    const number = { kind: 'number', number: header.number } as const
+    const filter: LogFilter = { blocks: { kind: 'range', from: number, to: number }, addresses: [], topics: [] }
+    const found = await searchLogs(chain, filter, DEFAULT_RPC_OPTIONS, new AbortController().signal)
+    expect(found).toHaveLength(200_000)
   })
 })

@@ -64,19 +64,18 @@ export async function searchLogs(
     const header = await chain.headerByNumber(number)
     if (header === undefined) break
     if (mayMatch(header.logsBloom)) {
-      const logs = await logsOfBlock(chain, header, filter)
-      for (const log of logs) characters += LOG_CHARACTERS + logDataCharacters(log)
-      if (characters > limits.maxLogCharacters && number > from) {
-        const advice = `blocks ${from} to ${number - 1} fit`
-        throw new JsonRpcError(
-          RPC_LIMIT_EXCEEDED,
-          `query returned more than ${limits.maxLogCharacters} bytes: ${advice}`,
-        )
+      for (const log of await logsOfBlock(chain, header, filter)) {
+        characters += LOG_CHARACTERS + logDataCharacters(log)
+        found.push(log)
       }
-      found.push(...logs)
-    }
-    if (found.length > limits.maxLogs) {
-      throw new JsonRpcError(RPC_LIMIT_EXCEEDED, `query returned more than ${limits.maxLogs} results`)
+      let exceeded: string | undefined
+      if (characters > limits.maxLogCharacters) exceeded = `${limits.maxLogCharacters} bytes`
+      else if (found.length > limits.maxLogs) exceeded = `${limits.maxLogs} results`
+      // One block is never refused: its client cannot make the range smaller.
+      if (exceeded !== undefined && number > from) {
+        const advice = `blocks ${from} to ${number - 1} fit`
+        throw new JsonRpcError(RPC_LIMIT_EXCEEDED, `query returned more than ${exceeded}: ${advice}`)
+      }
     }
     // Cached reads do not yield to the event loop.
     await yieldToLoop('answer')

@@ -1,6 +1,7 @@
-import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest'
 import type { JsonValue } from '../../../jsonRpc/types.ts'
 import { type Hex, toQuantity } from '../../../lib/hex.ts'
+import { Trie } from '../../state/trie.ts'
 import { type ExecutionNode, startExecutionNode } from '../../testUtils/executionNode.ts'
 import { loadRecordedRpc } from '../../testUtils/recordedRpc.ts'
 import { DEV_ADDRESSES } from '../../testUtils/signTransaction.ts'
@@ -11,6 +12,8 @@ import { createReadMethods } from './readMethods.ts'
 
 const NOBODY: Hex = '0x00000000000000000000000000000000000abcde'
 const OTHER: Hex = '0x00000000000000000000000000000000000fedcb'
+/** Has a value in slot 0. */
+const STORED: Hex = '0x420000000000000000000000000000000000000f'
 const from: Hex = DEV_ADDRESSES[0]
 /** Counts in slot 0 and returns the count. */
 const COUNTER: Hex = '0x5f54600101805f555f5260205ff3'
@@ -21,6 +24,8 @@ beforeAll(async () => {
   node = await startExecutionNode(loadRecordedRpc('holocene-span-brotli-calldata').genesis)
 })
 afterAll(() => node.close())
+
+const word = (value: number): Hex => `0x${value.toString(16).padStart(64, '0')}`
 
 interface Options {
   block?: string
@@ -93,6 +98,20 @@ describe('eth_simulateV1', () => {
       { status: '0x0', gasUsed: '0x5501', logs: [], error: { code: 3, message: 'execution reverted', data: '0x' } },
       { status: '0x1', returnData: `0x${'2'.padStart(64, '0')}` },
     ])
+  })
+
+  it('replaces a storage without reading the old one', async () => {
+    const forEachNode = vi.spyOn(Trie.prototype, 'forEachNode')
+    const replaced = await simulate([
+      { stateOverrides: { [STORED]: { state: { [word(1)]: word(7) } } } },
+      { stateOverrides: { [STORED]: { state: { [word(2)]: word(7) } } } },
+    ])
+    expect(forEachNode).not.toHaveBeenCalled()
+    const changed = await simulate([
+      { stateOverrides: { [STORED]: { stateDiff: { [word(0)]: word(0), [word(1)]: word(7) } } } },
+      { stateOverrides: { [STORED]: { stateDiff: { [word(1)]: word(0), [word(2)]: word(7) } } } },
+    ])
+    expect(replaced.map(({ stateRoot }) => stateRoot)).toEqual(changed.map(({ stateRoot }) => stateRoot))
   })
 
   it('shows the gas used before refunds', async () => {
