@@ -64,6 +64,26 @@ it('keeps waiting transactions over a restart, and drops those mined meanwhile',
   expect(second.hashes()).toEqual(hashes.slice(1))
 })
 
+it('drops a transaction with a condition, which the format cannot hold', async () => {
+  const conditional = (sender: number) =>
+    Object.assign(signTransaction(testKey(sender)), {
+      condition: { knownAccounts: {}, blocks: { max: 1 }, timestamps: {} },
+    })
+  const first = await open()
+  await first.pool.add(conditional(1))
+  const plain = signTransaction(testKey(2))
+  await first.pool.add(plain)
+  // Transactions are appended in order.
+  await until(async () => (await readFile(path)).length > 0)
+  // The first journal is not stopped, as after a kill.
+  const second = await open()
+  expect(second.hashes()).toEqual([plain.hash])
+  await second.pool.add(conditional(3))
+  await second.journal.stop()
+  expect((await open()).hashes()).toEqual([plain.hash])
+  await first.journal.stop()
+})
+
 it('keeps transactions over a kill, except a partially written one', async () => {
   const first = await open()
   for (const transaction of waiting()) await first.pool.add(transaction)

@@ -28,7 +28,8 @@ const MAX_FILE_BYTES = 512 * 1024 * 1024
 
 /**
  * Keeps the pool's transactions across a restart, in the format of geth's journal: RLP items, one after another. New
- * transactions are appended. At an interval, and at the stop, the whole pool is rewritten.
+ * transactions are appended. At an interval, and at the stop, the whole pool is rewritten. The format has no conditions,
+ * so transactions with a condition are omitted.
  */
 export class PoolJournal {
   private readonly pool: JournaledPool
@@ -99,7 +100,8 @@ export class PoolJournal {
     return { kept, refused }
   }
 
-  private append({ raw }: SignedTransaction): void {
+  private append({ raw, condition }: SignedTransaction): void {
+    if (condition !== undefined) return
     this.unwritten.push(entryOf(raw))
     if (this.unwritten.length > 1) return
     // Transactions that arrive before the write are included in it.
@@ -124,7 +126,9 @@ export class PoolJournal {
     const entries: Uint8Array[] = []
     for (const sender of this.pool.senderAddresses()) {
       const { pending, queued } = this.pool.content(sender)
-      for (const { raw } of [...pending, ...queued]) entries.push(entryOf(raw))
+      for (const { raw, condition } of [...pending, ...queued]) {
+        if (condition === undefined) entries.push(entryOf(raw))
+      }
     }
     makeDirectory(dirname(path))
     const written = `${path}.new`

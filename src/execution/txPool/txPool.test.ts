@@ -456,6 +456,46 @@ describe('a new head', () => {
     expect(pool.content(testAddress(2)).pending).toEqual([])
   })
 
+  it('takes back no transactions if more than 64 blocks were removed', async () => {
+    const lost = tx(1)
+    const old = [chain.block([lost]), ...Array.from({ length: 64 }, () => chain.block([]))]
+    const other = chain.block([])
+    chain.move(other, [other], old)
+    await pool.add(tx(2))
+    expect(pool.get(lost.hash)).toBeUndefined()
+    chain.move(other, [other], old.slice(0, 64))
+    await pool.add(tx(3))
+    expect(pool.get(lost.hash)).toEqual(lost)
+  })
+
+  it('yields to the event loop between the blocks and transactions of a reorg', async () => {
+    let turn = 0
+    let counter = setImmediate(function count() {
+      turn += 1
+      counter = setImmediate(count)
+    })
+    const turns: number[] = []
+    const work = () => {
+      turns.push(turn)
+      // Longer than one stretch of work may be.
+      const end = performance.now() + 10
+      while (performance.now() < end);
+    }
+    const { blockByHash } = chain
+    chain.blockByHash = (hash) => {
+      work()
+      return blockByHash(hash)
+    }
+    pool.onTaken(work)
+    const old = [chain.block([tx(1), tx(2)]), chain.block([tx(3)])]
+    chain.move(chain.head(), [], old)
+    await pool.stop()
+    clearImmediate(counter)
+    // Two blocks, three transactions.
+    expect(turns).toHaveLength(5)
+    expect(new Set(turns).size).toBe(5)
+  })
+
   it('accepts a transaction checked against the new head before the pool is notified', async () => {
     const mined = tx(1)
     await pool.add(mined)

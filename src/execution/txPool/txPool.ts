@@ -45,6 +45,9 @@ export interface SenderContent {
 
 const EMPTY_CODE_HASH = '0xc5d2460186f7233c927e7db2dcc703c0e500b653ca82273b7bfad8045d85a470'
 const SWEEP_INTERVAL_MS = 60_000
+/** As geth. A deeper reorg returns no transactions to the pool: that could take minutes. */
+const MAX_REORG_BLOCKS = 64
+
 /**
  * Pending transactions: legacy, access list, dynamic fee and set code. Additions and head changes run one at a time, in
  * order of arrival.
@@ -336,12 +339,15 @@ export class TxPool implements TxSource {
   }
 
   private async onHead({ removed, added }: HeadChange): Promise<void> {
-    const returned = await this.transactionsOf(removed.map(({ hash }) => hash).reverse())
+    const isDeep = removed.length > MAX_REORG_BLOCKS
+    if (isDeep) this.modules.logger.info('Returned no transactions after a deep reorg', { blocks: removed.length })
+    const returned = isDeep ? [] : await this.transactionsOf(removed.map(({ hash }) => hash).reverse())
     await this.revalidate()
     if (returned.length === 0) return
     const mined = new Set((await this.transactionsOf(added.map(({ hash }) => hash))).map(({ hash }) => hash))
     for (const transaction of returned) {
       if (mined.has(transaction.hash)) continue
+      await yieldToLoop()
       try {
         await this.insert(transaction)
       } catch (error) {
@@ -356,6 +362,7 @@ export class TxPool implements TxSource {
   private async transactionsOf(blocks: readonly Hex[]): Promise<SignedTransaction[]> {
     const transactions: SignedTransaction[] = []
     for (const hash of blocks) {
+      await yieldToLoop()
       const block = await this.modules.chain.blockByHash(hash)
       for (const transaction of block?.transactions ?? []) {
         if (isSigned(transaction)) transactions.push(transaction)
