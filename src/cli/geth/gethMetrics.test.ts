@@ -8,7 +8,7 @@ import { createGethMetrics } from './gethMetrics.ts'
 
 const head = recordedBlock(loadRecordedRpc('holocene-span-brotli-calldata'), 7).header
 
-it('reads the chain at each scrape, and adds up the calls of all processes', async () => {
+it('reads the chain at each scrape, and adds up the calls of RPC processes', async () => {
   let onHead: (change: HeadChange) => void = () => {}
   let onExecuted: (block: ExecutedBlock) => void = () => {}
   const chain = {
@@ -30,15 +30,12 @@ it('reads the chain at each scrape, and adds up the calls of all processes', asy
   }
   const pool = { status: () => ({ pending: 3, queued: 1 }) }
   const reported = (): CallCounts => ({
-    eth_gasPrice: { outcomes: { failure: 1 }, seconds: 0.5, durations: [0, 0, 0, 0, 0, 1, 0, 0] },
-    eth_sendRawTransaction: { outcomes: { underpriced: 1 }, seconds: 9, durations: [0, 0, 0, 0, 0, 0, 0, 1] },
+    eth_gasPrice: { outcomes: { failure: 2 }, seconds: 1, durations: [0, 0, 0, 0, 0, 2, 0, 0] },
+    eth_sendRawTransaction: { outcomes: { underpriced: 2 }, seconds: 18, durations: [0, 0, 0, 0, 0, 0, 0, 2] },
   })
   const rpcProcesses = {
     stats: () => ({ processes: 2, connections: 9, broken: 1 }),
-    report: async () => [
-      { calls: reported(), running: 1, waiting: 3, webSockets: 1 },
-      { calls: reported(), running: 1, waiting: 2, webSockets: 2 },
-    ],
+    report: async () => ({ calls: reported(), running: 2, waiting: 5, webSockets: 3 }),
   }
   const clock = new ManualClock((head.timestamp + 4) * 1000)
   const options = { version: 'v1', databasePath: import.meta.dirname }

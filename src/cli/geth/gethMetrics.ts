@@ -133,12 +133,11 @@ export function createGethMetrics(
       countCall(calls, method, durationMs, error)
     },
     async scrape() {
-      const reports = await rpcProcesses.report()
-      for (const report of reports) addCounts(calls, report.calls)
-      const sum = (name: 'running' | 'waiting' | 'webSockets') => reports.reduce((all, { [name]: n }) => all + n, 0)
-      running.set(sum('running'))
-      waiting.set(sum('waiting'))
-      webSockets.set(sum('webSockets'))
+      const report = await rpcProcesses.report()
+      addCounts(calls, report.calls)
+      running.set(report.running)
+      waiting.set(report.waiting)
+      webSockets.set(report.webSockets)
       return registry.metrics()
     },
   }

@@ -352,6 +352,30 @@ describe('RPC processes', () => {
     expect(started.processes.stats()).toMatchObject({ processes: 1, broken: 0 })
   })
 
+  it('live on after a pause of the machine, and are killed after three unanswered messages', async () => {
+    const clock = new ManualClock()
+    let pausedMs = 0
+    await using started = await start({
+      clock: {
+        now: () => clock.now() + pausedMs,
+        setTimeout: (callback, delayMs) => clock.setTimeout(callback, delayMs),
+      },
+    })
+    await started.client().request('eth_chainId', [])
+    const [pid = 0] = started.processes.pids()
+    pausedMs = 90_000
+    await clock.advance(20_000)
+    await started.client().request('eth_chainId', [])
+    expect(started.processes.pids()).toEqual([pid])
+    // Messages are answered in order: none is left.
+    await started.processes.report()
+    process.kill(pid, 'SIGSTOP')
+    await clock.advance(60_000)
+    expect(isAlive(pid)).toBe(true)
+    await clock.advance(20_000)
+    await until(() => !isAlive(pid))
+  })
+
   it('close the waiting connections after repeated failed starts', async () => {
     await using started = await start({ file: new URL('./testUtils/faultyProcess.ts', import.meta.url) })
     const socket = connect(started.port, '127.0.0.1')
@@ -375,22 +399,36 @@ describe('RPC processes', () => {
   })
 
   it('report counts of the calls that they have answered, once, without names that clients choose', async () => {
-    await using started = await start()
+    await using started = await start({ workers: 2 })
     const client = started.client()
     await client.request('eth_chainId', [])
+    await started.client().request('eth_chainId', [])
     await expect(client.request('eth_getBalance', ['rubbish'])).rejects.toThrow()
     for (const name of ['eth_a', 'eth_b']) {
       await expect(client.request(name, [])).rejects.toThrow('does not exist')
     }
-    const [report] = await started.processes.report()
-    expect(report?.calls).toMatchObject({
-      eth_chainId: { outcomes: { success: 1, failure: 0 } },
+    const report = await started.processes.report()
+    expect(report.calls).toMatchObject({
+      eth_chainId: { outcomes: { success: 2, failure: 0 } },
       eth_getBalance: { outcomes: { success: 0, failure: 1 } },
       unknown: { outcomes: { success: 0, failure: 2 } },
     })
-    expect(Object.keys(report?.calls ?? {})).toHaveLength(3)
+    expect(Object.keys(report.calls)).toHaveLength(3)
     expect(report).toMatchObject({ running: 0, waiting: 0, webSockets: 0 })
-    expect((await started.processes.report())[0]?.calls).toEqual({})
+    expect((await started.processes.report()).calls).toEqual({})
+  })
+
+  it('are missing in a report that they do not answer in time, and their calls count in the next one', async () => {
+    const clock = new ManualClock()
+    await using started = await start({ clock })
+    await started.client().request('eth_chainId', [])
+    const [pid = 0] = started.processes.pids()
+    process.kill(pid, 'SIGSTOP')
+    const report = started.processes.report()
+    await clock.advance(2_000)
+    process.kill(pid, 'SIGCONT')
+    expect((await report).calls).toEqual({})
+    expect((await started.processes.report()).calls).toMatchObject({ eth_chainId: { outcomes: { success: 1 } } })
   })
 
   it('end with the engine process, and close their connections', async () => {

@@ -17,6 +17,7 @@ import { answerChainRead } from '../chain/storage/chainReads.ts'
 import type { HeadChange } from '../chain/types.ts'
 import type { BlockHeader } from '../primitives/block.ts'
 import type { RpcPool } from '../rpc/context.ts'
+import { addCounts, type CallCounts } from './callCounts.ts'
 import { LabelsFile } from './labelsFile.ts'
 import type { FromRpcProcess, PortName, RpcProcessOptions, RpcReport, ToRpcProcess } from './messages.ts'
 import { answerReads } from './syncReads.ts'
@@ -25,10 +26,12 @@ import { answerReads } from './syncReads.ts'
 const HEAP_FLAGS = ['--max-old-space-size=256', '--max-semi-space-size=16']
 /** V8 flag of the engine process that saves memory (bin/launch.mjs). RPC processes inherit it. */
 const INHERITED_FLAG = /^--heap-growing-percent=/
-/** A process that sends nothing for this long is replaced. Long enough for an overloaded machine. */
-const STUCK_MS = 60_000
 /** Interval of the liveness checks. */
 const WATCH_MS = 20_000
+/** A process that leaves this many checks unanswered is replaced. Enough for an overloaded machine. */
+const MAX_UNANSWERED = 3
+/** A process that does not answer for this long is missing in a report. */
+const REPORT_MS = 2_000
 /** A process without connections for this long ends, so that the memory of its calls returns to the system. */
 const IDLE_MS = 60_000
 /** Connections that wait for a process to start or to receive them. */
@@ -74,7 +77,8 @@ interface RpcProcessHandle {
   /** When the last connection closed. */
   idleSinceMs: number
   isReady: boolean
-  lastMessageAtMs: number
+  /** Liveness checks since its last message. Counted, because the clock also advances while the machine is paused. */
+  unanswered: number
   /** Requests of the process that are being answered. */
   requests: Map<number, PendingRequest>
   /** Ends the process's subscriptions. */
@@ -100,6 +104,8 @@ export class RpcProcesses {
   private readonly processes = new Set<RpcProcessHandle>()
   private readonly waiting: Connection[] = []
   private readonly reports = new Map<number, (report: RpcReport) => void>()
+  /** Since the last report. */
+  private calls: CallCounts = {}
   private labels: LabelsFile | undefined
   private ids = 0
   private broken = 0
@@ -136,11 +142,15 @@ export class RpcProcesses {
     return [...this.processes].map(({ child }) => child.pid ?? 0)
   }
 
-  /** The counts of all processes since the last report. */
-  async report(): Promise<RpcReport[]> {
+  /** The sums of all processes. */
+  async report(): Promise<RpcReport> {
     const ready = [...this.processes].filter(({ isReady }) => isReady)
     const reports = await Promise.all(ready.map((process) => this.reportOf(process)))
-    return reports.filter((report) => report !== undefined)
+    const sum = (name: 'running' | 'waiting' | 'webSockets') =>
+      reports.reduce((all, report) => all + (report?.[name] ?? 0), 0)
+    const { calls } = this
+    this.calls = {}
+    return { calls, running: sum('running'), waiting: sum('waiting'), webSockets: sum('webSockets') }
   }
 
   close(): Promise<void> {
@@ -195,7 +205,7 @@ export class RpcProcesses {
       connections: 0,
       idleSinceMs: clock.now(),
       isReady: false,
-      lastMessageAtMs: clock.now(),
+      unanswered: 0,
       requests: new Map(),
       unsubscribe: [],
     }
@@ -212,7 +222,7 @@ export class RpcProcesses {
   }
 
   private onMessage(process: RpcProcessHandle, message: FromRpcProcess): void {
-    process.lastMessageAtMs = this.modules.clock.now()
+    process.unanswered = 0
     switch (message.kind) {
       case 'ready':
         process.isReady = true
@@ -236,9 +246,11 @@ export class RpcProcesses {
         return
       case 'closed':
         process.connections -= 1
-        process.idleSinceMs = process.lastMessageAtMs
+        process.idleSinceMs = this.modules.clock.now()
         return
       case 'report':
+        // Here, so that a late answer counts in the next report.
+        addCounts(this.calls, message.report.calls)
         this.reports.get(message.id)?.(message.report)
         return
       case 'log':
@@ -315,17 +327,26 @@ export class RpcProcesses {
     for (const { socket } of this.waiting.splice(0)) socket.destroy()
   }
 
-  /** Replaces processes that hang. Ends processes without connections. */
   private watch(): void {
     this.cancelWatch = this.modules.clock.setTimeout(() => {
-      const now = this.modules.clock.now()
-      for (const process of this.processes) {
-        if (process.connections === 0 && now - process.idleSinceMs > IDLE_MS) this.retire(process)
-        else if (now - process.lastMessageAtMs > STUCK_MS) process.child.kill('SIGKILL')
-        else if (process.isReady) this.send(process, { kind: 'watch' })
-      }
-      if (this.processes.size > 0) this.watch()
+      this.watch()
+      // After a stall of this process, the messages that have arrived meanwhile are read first.
+      setImmediate(() => this.checkAlive())
     }, WATCH_MS)
+  }
+
+  /** Replaces processes that hang. Ends processes without connections. */
+  private checkAlive(): void {
+    const now = this.modules.clock.now()
+    for (const process of this.processes) {
+      if (process.connections === 0 && now - process.idleSinceMs > IDLE_MS) this.retire(process)
+      else if (process.unanswered >= MAX_UNANSWERED) process.child.kill('SIGKILL')
+      else {
+        process.unanswered += 1
+        this.send(process, { kind: 'watch' })
+      }
+    }
+    if (this.processes.size === 0) this.cancelWatch()
   }
 
   /** Kills a process without connections, even if it hangs: it has nothing to finish. The next connection starts another. */
@@ -334,18 +355,20 @@ export class RpcProcesses {
     process.child.kill('SIGKILL')
   }
 
-  /** Undefined if the process ends meanwhile. */
+  /** Undefined if the process ends meanwhile, or does not answer in time. */
   private async reportOf(process: RpcProcessHandle): Promise<RpcReport | undefined> {
     const id = ++this.ids
     const { promise, resolve } = Promise.withResolvers<RpcReport | undefined>()
-    const onEnd = () => resolve(undefined)
+    const giveUp = () => resolve(undefined)
     this.reports.set(id, resolve)
-    process.child.once('exit', onEnd)
+    process.child.once('exit', giveUp)
+    const cancel = this.modules.clock.setTimeout(giveUp, REPORT_MS)
     this.send(process, { kind: 'report', id })
     try {
       return await promise
     } finally {
-      process.child.off('exit', onEnd)
+      process.child.off('exit', giveUp)
+      cancel()
       this.reports.delete(id)
     }
   }
