@@ -30,6 +30,20 @@ describe('sequencer', () => {
     expect(numbers(p2p.published)).toEqual([1, 2, 3, 4, 5, 6, 7, 8, 9, 10])
   })
 
+  it('continues when the clock is set forward while it waits', async () => {
+    chain = new TestChain()
+    const { node } = await chain.addNode({ sequencing: {} })
+    await chain.advance(2)
+    const { now } = chain.clock
+    let behindMs = 18_000_000
+    chain.clock.now = () => now.call(chain.clock) - behindMs
+    await chain.advance(5)
+    expect(node.syncStatus().unsafeL2.number).toBeLessThan(5)
+    behindMs = 0
+    await chain.advance(5)
+    expect(node.syncStatus().unsafeL2.number).toBe(12)
+  })
+
   it('logs empty blocks only rarely', async () => {
     chain = new TestChain()
     const log = createLogRecorder()

@@ -125,6 +125,14 @@ describe('OriginSelector', () => {
     })
   })
 
+  it('waits for an L1 that lags behind the origin of the unsafe head', async () => {
+    const { selector } = create({ blockInfoByHash: async () => undefined })
+    selector.onL1Head(l1Block(4))
+    await expect(selector.select(parent(5, 20))).rejects.toMatchObject({ code: 'origin-ahead', severity: 'temporary' })
+    selector.onL1Head(l1Block(5))
+    await expect(selector.select(parent(5, 20))).rejects.toMatchObject({ code: 'origin-reorged' })
+  })
+
   it('prefetches the L1 block for the next block', async () => {
     const { selector, reads } = create()
     selector.prefetch(parent(5, 8))

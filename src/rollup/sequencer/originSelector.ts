@@ -6,11 +6,11 @@ import type { L1Lookup } from '../engine/index.ts'
 import { maxSequencerDrift } from '../protocol/index.ts'
 import type { BlockId, L1BlockRef, L2BlockRef, RollupConfig } from '../protocol/types.ts'
 
-type OriginErrorCode = 'origin-reorged' | 'origin-missing'
+type OriginErrorCode = 'origin-reorged' | 'origin-missing' | 'origin-ahead'
 
 /**
- * `origin-reorged` (reset): the unsafe head's L1 origin was removed by a reorg. `origin-missing` (temporary): wait for
- * L1.
+ * `origin-reorged` (reset): the unsafe head's L1 origin was removed by a reorg. Temporary: `origin-missing` (the drift limit
+ * requires an L1 block that is not there) and `origin-ahead` (L1 has not reached the unsafe head's origin).
  */
 export class OriginError extends DeviumError<OriginErrorCode> {
   override readonly name = 'OriginError'
@@ -114,10 +114,14 @@ export class OriginSelector {
   }
 
   private async readCurrent(parent: L2BlockRef): Promise<L1BlockRef> {
-    const { hash } = parent.l1Origin
+    const { hash, number } = parent.l1Origin
     if (this.current?.hash === hash) return this.current
     const known = this.next?.hash === hash ? this.next : await this.l1.blockInfoByHash(hash)
     if (known === undefined) {
+      if (this.l1Head !== undefined && this.l1Head.number < number) {
+        const text = `L1 is at block ${this.l1Head.number} and has not reached block ${number}, the origin of the unsafe head`
+        throw new OriginError('origin-ahead', text)
+      }
       throw new OriginError('origin-reorged', `L1 does not have origin ${hash} of the unsafe head`)
     }
     this.current = known

@@ -56,8 +56,8 @@ export class SequencerError extends DeviumError<
 
 /** op-node's value: sealing takes time, and the block is due at its timestamp. */
 const DEFAULT_SEALING_MARGIN_MS = 50
-/** Node runs timers of 2^31 ms and more at once, and a chain may start in the far future. */
-const MAX_TIMER_MS = 3_600_000
+/** A chain may start in the far future, and the clock may be set forward during the wait. */
+const MAX_TIMER_MS = 1_000
 
 /**
  * Builds blocks so that each is the head at its timestamp. The state machine decides which action is due when. This
