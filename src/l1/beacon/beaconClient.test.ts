@@ -182,6 +182,7 @@ describe('a beacon node that lags', () => {
     const answers = []
     for (let i = 0; i < 12; i++) {
       answers.push(await client.blobs(block, hashesOf(0)).catch((error: { code: string }) => error.code))
+      expect(client.status().waiting === undefined).toBe(answers.at(-1) === undefined)
     }
     expect(
       answers.map((answer) => (answer === undefined ? 'gone' : answer === 'blobs-missing' ? '-' : answer)).join(' '),

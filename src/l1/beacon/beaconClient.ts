@@ -179,7 +179,11 @@ export function createBeaconClient({ endpoints, slotClock, kzg, clock, logger }:
       const problems = attempt?.problems ?? []
       const answers = problems.map(({ endpoint, error }) => ({ url: endpoint.name, problem: error.message }))
       const isNotFound = problems.some(({ error }) => error.code === 'beacon-not-found')
-      if (note(trial, { slot: attempt?.slot, versionedHashes: missing, answers }, isNotFound)) return undefined
+      if (note(trial, { slot: attempt?.slot, versionedHashes: missing, answers }, isNotFound)) {
+        // The reader drops the block, and may not ask again.
+        waiting = undefined
+        return undefined
+      }
       const said = answers.map(({ url, problem }) => `${url}: ${problem}`).join('; ')
       const what = `${missing.length} of ${versionedHashes.length} blobs of L1 block ${block.number}, slot ${attempt?.slot}`
       throw new BeaconError('blobs-missing', `${what}, are missing (${missing[0]}): ${said}`, { severity: 'temporary' })

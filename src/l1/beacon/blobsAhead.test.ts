@@ -70,3 +70,12 @@ it('restarts at the block of the reader after a reset', async () => {
   await ahead.blobs(blockAt(1), [hashOf(100)])
   expect(fetched.slice(1).map(([number]) => number)).toContain(2)
 })
+
+it('keeps the newest 512 blocks with blobs, which nobody may ever read', async () => {
+  const { ahead, fetched } = start()
+  for (let number = 1; number <= 513; number++) ahead.onBlock(blockAt(number), [posting(number, 1)])
+  await ahead.blobs(blockAt(1), [hashOf(100)])
+  expect(fetched).toEqual([])
+  await ahead.blobs(blockAt(2), [hashOf(200)])
+  expect(fetched[0]).toEqual([3, 1])
+})

@@ -16,6 +16,8 @@ interface Posted {
 
 /** 12.6 MB, less than the cache of the beacon client. */
 const MAX_BLOBS = 96
+/** A chain whose batches are calldata never reads blobs, and anybody may post some. */
+const MAX_POSTED_BLOCKS = 512
 
 /**
  * Prefetches the blobs of blocks that derivation will read soon. Anybody may post blobs to the batch inbox. The first
@@ -59,6 +61,7 @@ export function createBlobsAhead(
       // After a reset, derivation reads earlier blocks again.
       readUpTo = Math.min(readUpTo, block.number - 1)
       posted.set(block.number, { block, transactions: found, started: false })
+      if (posted.size > MAX_POSTED_BLOCKS) posted.delete(Math.min(...posted.keys()))
       fetchNext()
     },
     blobs(block, versionedHashes) {
