@@ -27,6 +27,13 @@ describe('checkL1', () => {
     await checkL1(l1(900n, undefined), CONFIG, silentLogger)
   })
 
+  it('accepts an L1 that has pruned the genesis block', async () => {
+    const failing = (error: Error) => ({ ...l1(900n, HASH), blockInfoByNumber: () => Promise.reject(error) })
+    await checkL1(failing(new JsonRpcError(4444, 'history unavailable')), CONFIG, silentLogger)
+    const other = checkL1(failing(new JsonRpcError(-32000, 'not ready')), CONFIG, silentLogger)
+    await expect(other).rejects.toThrow('not ready')
+  })
+
   it('refuses another chain and another block', async () => {
     await expect(checkL1(l1(1n, HASH), CONFIG, silentLogger)).rejects.toThrow(errorWith('usage', 'L1', 1, 900))
     const other = `0x${'cd'.repeat(32)}` as const
@@ -47,6 +54,11 @@ describe('checkEngine', () => {
       errorWith('usage', 'L2', other.payload.blockHash, GENESIS.payload.blockHash),
     )
     await expect(check({ payloadByNumber: async () => undefined })).rejects.toThrow(errorWith('usage', 'block 0'))
+  })
+
+  it('accepts an engine without the genesis block if it syncs first', async () => {
+    const empty = { ...engine, payloadByNumber: async () => undefined }
+    await checkEngine(empty, CONFIG, silentLogger, { syncsFirst: true })
   })
 
   it.each([

@@ -21,7 +21,10 @@ export async function checkL1(l1: CheckedL1, config: RollupConfig, logger: Logge
     throw new UsageError(`incorrect L1 RPC chain id ${chainId}, expected ${config.l1ChainId}`)
   }
   const { hash, number } = config.genesis.l1
-  const block = await l1.blockInfoByNumber(number)
+  const block = await l1.blockInfoByNumber(number).catch((error: unknown) => {
+    if (!isPruned(error)) throw error
+    return undefined
+  })
   if (block === undefined) {
     logger.warn('L1 does not have the block at which the rollup starts', { number, hash })
   } else if (block.hash !== hash) {
@@ -29,8 +32,16 @@ export async function checkL1(l1: CheckedL1, config: RollupConfig, logger: Logge
   }
 }
 
-/** Checks that the engine was initialised for this rollup. If the engine has pruned the first block, its chain id suffices. */
-export async function checkEngine(engine: CheckedEngine, config: RollupConfig, logger: Logger): Promise<void> {
+/**
+ * Checks that the engine was initialised for this rollup. If the engine has pruned the first block, or has yet to sync it
+ * (`syncsFirst`), its chain id suffices.
+ */
+export async function checkEngine(
+  engine: CheckedEngine,
+  config: RollupConfig,
+  logger: Logger,
+  { syncsFirst = false } = {},
+): Promise<void> {
   const chainId = await engine.chainId()
   if (chainId !== config.l2ChainId) {
     throw new UsageError(`incorrect L2 RPC chain id ${chainId}, expected ${config.l2ChainId}`)
@@ -44,6 +55,7 @@ export async function checkEngine(engine: CheckedEngine, config: RollupConfig, l
     })
     return
   }
+  if (block === undefined && syncsFirst) return
   if (block === undefined) throw new UsageError(`the L2 engine does not have block ${number}, where the rollup starts`)
   if (block.payload.blockHash !== hash) {
     throw new UsageError(
@@ -55,14 +67,16 @@ export async function checkEngine(engine: CheckedEngine, config: RollupConfig, l
 /** op-reth's and geth's error code for a pruned block. */
 const PRUNED_HISTORY = 4444
 
+function isPruned(error: unknown): boolean {
+  return error instanceof JsonRpcError && (error.rpcCode === PRUNED_HISTORY || /pruned/i.test(error.message))
+}
+
 async function firstBlock(engine: CheckedEngine, number: number): Promise<PayloadEnvelope | 'pruned' | undefined> {
   try {
     const block = await engine.payloadByNumber(number)
     if (block !== undefined) return block
   } catch (error) {
-    const isPruned =
-      error instanceof JsonRpcError && (error.rpcCode === PRUNED_HISTORY || /pruned/i.test(error.message))
-    if (isPruned) return 'pruned'
+    if (isPruned(error)) return 'pruned'
     throw error
   }
   // An engine whose head is above the block must have had the block.

@@ -144,7 +144,12 @@ export async function runRollupNode(values: RollupNodeValues, context: RunContex
         { ignoreFailedCheck: values.l1BeaconIgnore, signal },
         { clock, logger: logger.child({ module: 'l1' }), opened },
       ),
-      checkEndpoints({ l1: l1Endpoints, engine, runtimeConfig }, config, endpoints.l2, { clock, logger, signal }),
+      checkEndpoints(
+        { l1: l1Endpoints, engine, runtimeConfig },
+        config,
+        { l2Url: endpoints.l2, syncsFirst: values.syncmode === 'execution-layer' },
+        { clock, logger, signal },
+      ),
     ])
     const [p2p, blobs] = await untilAborted(checking, signal)
 
@@ -349,7 +354,7 @@ function openBatcher(
 async function checkEndpoints(
   { l1, engine, runtimeConfig }: { l1: L1; engine: EngineClient; runtimeConfig: RuntimeConfig },
   config: RollupConfig,
-  l2Url: string,
+  { l2Url, syncsFirst }: { l2Url: string; syncsFirst: boolean },
   waiting: { clock: Clock; logger: Logger; signal: AbortSignal },
 ): Promise<void> {
   const l1At = (url: string): Endpoint => ({ name: 'L1', flagName: 'l1', url: redact(url) })
@@ -358,7 +363,7 @@ async function checkEndpoints(
     l1
       .check(({ url, client }) => waitForEndpoint(l1At(url), () => checkL1(client, config, waiting.logger), waiting))
       .then(() => waitForEndpoint(l1At(l1.activeEndpoint().url), () => runtimeConfig.load(), waiting)),
-    waitForEndpoint(l2Endpoint, () => checkEngine(engine, config, waiting.logger), waiting),
+    waitForEndpoint(l2Endpoint, () => checkEngine(engine, config, waiting.logger, { syncsFirst }), waiting),
   ])
 }
 
