@@ -20,7 +20,11 @@ export function expectedIds(text: string): { ids: unknown[]; alone: boolean } {
     const ids = idsOf(content)
     return { ids: ids.length === 0 && isRefused ? [null] : ids, alone: true }
   }
-  if (content.length === 0 || content.length > MAX_BATCH || isRefused) return { ids: [null], alone: true }
+  if (content.length === 0 || isRefused) return { ids: [null], alone: true }
+  if (content.length > MAX_BATCH) {
+    const [id] = content.map((request) => request?.id).filter((given) => given !== undefined)
+    return { ids: [comparable(id)], alone: false }
+  }
   return { ids: content.flatMap(idsOf), alone: false }
 }
 
