@@ -8,6 +8,7 @@ import {
 } from '../../batcher/index.ts'
 import { UsageError } from '../../lib/errors.ts'
 import {
+  COMMON_IGNORED_FLAGS,
   configFlags,
   type FlagValues,
   flag,
@@ -178,21 +179,6 @@ const rpcFlags = flagGroup('RPC', {
   ...tokenFlags,
 })
 
-// Alt-DA, and the address of Go's profiler.
-const withoutEffect = ignoredFlags('op-batcher', [
-  'altda.da-server',
-  'altda.da-service',
-  'altda.verify-on-read',
-  'altda.get-timeout',
-  'altda.put-timeout',
-  'altda.max-concurrent-da-requests',
-  'pprof.enabled',
-  'pprof.addr',
-  'pprof.port',
-  'pprof.type',
-  'pprof.path',
-])
-
 /** op-batcher's flags, as far as this submitter implements them, with op-batcher's names, defaults and variables. */
 export const batchSubmitterFlags = {
   ...endpointFlags,
@@ -202,7 +188,7 @@ export const batchSubmitterFlags = {
   ...transactionFlags,
   ...rpcFlags,
   ...metricsFlags,
-  ...withoutEffect,
+  ...ignoredFlags('op-batcher', COMMON_IGNORED_FLAGS),
   ...unsupportedFlags(['altda.enabled']),
   ...signerFlags,
   ...configFlags,

@@ -4,6 +4,7 @@ import { SYNC_MODES } from '../../rollup/engine/elSync.ts'
 import { DEFAULT_MAX_REORG_WINDOWS } from '../../rollup/engine/findStartHeads.ts'
 import type { Fork } from '../../rollup/protocol/index.ts'
 import {
+  COMMON_IGNORED_FLAGS,
   configFlags,
   type FlagRow,
   type FlagValues,
@@ -242,18 +243,8 @@ const rpcFlags = flagGroup('RPC', {
 
 /** op-node's flags that have no effect here, or that op-node ignores too. */
 const withoutEffect = ignoredFlags('op-node', [
-  'altda.da-server',
-  'altda.da-service',
-  'altda.verify-on-read',
-  'altda.get-timeout',
-  'altda.put-timeout',
-  'altda.max-concurrent-da-requests',
+  ...COMMON_IGNORED_FLAGS,
   'l1.beacon.fetch-all-sidecars',
-  'pprof.enabled',
-  'pprof.addr',
-  'pprof.port',
-  'pprof.type',
-  'pprof.path',
   'rollup.halt',
   'rollup.load-protocol-versions',
   'snapshotlog.file',

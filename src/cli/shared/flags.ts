@@ -149,6 +149,21 @@ function parseNumber(text: string): number {
   return value
 }
 
+/** op-node and op-batcher have these flags: alt-DA, and Go's profiler. */
+export const COMMON_IGNORED_FLAGS = [
+  'altda.da-server',
+  'altda.da-service',
+  'altda.verify-on-read',
+  'altda.get-timeout',
+  'altda.put-timeout',
+  'altda.max-concurrent-da-requests',
+  'pprof.enabled',
+  'pprof.addr',
+  'pprof.port',
+  'pprof.type',
+  'pprof.path',
+] as const
+
 /** Flags of op-node or op-batcher that are ignored. They may stand without a value, since some of them are switches. */
 export function ignoredFlags<Name extends string>(
   program: string,

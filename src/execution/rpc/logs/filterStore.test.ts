@@ -158,6 +158,7 @@ describe('eth_getLogs', () => {
     const log: Log = { address: `0x${'ab'.repeat(20)}`, topics: [], data: new Uint8Array(), logIndex: 0 }
     // Too many for the arguments of one call.
     const receipt = { blockNumber: header.number, transactionIndex: 0, logs: Array<Log>(200_000).fill(log) }
+    // Only what the search reads.
     const chain = {
       head: () => header,
       headerByNumber: async () => ({ ...header, logsBloom: `0x${'ff'.repeat(256)}` }),
